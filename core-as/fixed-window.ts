@@ -1,0 +1,40 @@
+// At most `limit` per window, windows aligned to the Unix epoch.
+//
+//   policy  [limit, window]            window in ms
+//   state   [start, used]              start of the window that `used` belongs to, epoch ms
+//   out     [admitted, remaining, retryAfterMs, resetMs]    retryAfterMs = -1: never
+import { Cells } from "./cells";
+
+/** What the window that starts at `start` has used. */
+// A state from a later window means that the clock was set back while nobody ran: what it
+// used counts in this window, so that neither a free refill nor a frozen window comes of it.
+function usedIn(state: Cells, start: f64): f64 {
+  return state[0] < start ? 0 : state[1];
+}
+
+/** Decides `cost` at `now` (epoch ms); takes it if `commit`. */
+export function decideFixed(policy: Cells, state: Cells, out: Cells, now: f64, cost: f64, commit: bool): bool {
+  const limit = policy[0];
+  const window = policy[1];
+  const start = Math.floor(now / window) * window;
+  const untilEnd = start + window - now;
+  let used = usedIn(state, start);
+  const admitted = used + cost <= limit;
+  if (admitted && commit) {
+    used += cost;
+    state[0] = start;
+    state[1] = used;
+  }
+  out[0] = admitted ? 1 : 0;
+  out[1] = Math.max(limit - used, 0);
+  out[2] = admitted ? 0 : cost > limit ? -1 : untilEnd;
+  out[3] = untilEnd;
+  return admitted;
+}
+
+/** Gives `count` back to the window of `now`; earlier windows are past help. */
+export function refundFixed(policy: Cells, state: Cells, now: f64, count: f64): void {
+  const start = Math.floor(now / policy[1]) * policy[1];
+  state[1] = Math.max(usedIn(state, start) - count, 0);
+  state[0] = start;
+}

@@ -1,0 +1,78 @@
+// core-as/ → build/core.wasm, build/core.debug.wasm, build/twin.js; ts/ → dist/ with types.
+// --quick leaves out what only tests and the published package need.
+import { execFile } from "node:child_process";
+import { copyFile, mkdir, rm } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const quick = process.argv.includes("--quick");
+const run = promisify(execFile);
+const bin = (name) => `${root}node_modules/.bin/${name}`;
+
+const shared = {
+  absWorkingDir: root,
+  bundle: true,
+  format: "esm",
+  target: "es2022",
+  platform: "neutral",
+  splitting: true,
+  sourcemap: true,
+  outbase: "ts",
+  logLevel: "warning",
+};
+
+/** Everywhere but in Workers the core's bytes are part of the bundle. */
+const inlined = {
+  name: "core-inlined",
+  setup(build) {
+    build.onResolve({ filter: /^sluice:core$/ }, () => ({ path: `${root}build/core.wasm`, namespace: "core" }));
+    build.onLoad({ filter: /.*/, namespace: "core" }, async ({ path }) => {
+      const { readFile } = await import("node:fs/promises");
+      return { contents: await readFile(path), loader: "binary" };
+    });
+  },
+};
+
+/** Workers refuse to compile bytes; there the core is a module of its own. */
+const imported = {
+  name: "core-imported",
+  setup(build) {
+    build.onResolve({ filter: /^sluice:core$/ }, () => ({ path: "./core.wasm", external: true }));
+  },
+};
+
+const asc = (target) => run(bin("asc"), ["--config", "asconfig.json", "--target", target], { cwd: root });
+const types = () => run(bin("tsc"), ["-p", "ts/tsconfig.json"], { cwd: root });
+
+async function main() {
+  await rm(`${root}dist`, { recursive: true, force: true });
+  await mkdir(`${root}dist/workerd`, { recursive: true });
+  await Promise.all([asc("release"), ...(quick ? [] : [asc("debug"), types()])]);
+  await Promise.all([
+    build({ ...shared, entryPoints: ["ts/index.ts"], outdir: "dist", plugins: [inlined] }),
+    build({
+      ...shared,
+      entryPoints: ["ts/cli/main.ts"],
+      outfile: "dist/cli.js",
+      splitting: false,
+      platform: "node",
+      plugins: [inlined],
+    }),
+    build({
+      ...shared,
+      entryPoints: { index: "ts/index.ts", "durable-object": "ts/hosts/durable-object.ts" },
+      outdir: "dist/workerd",
+      external: ["cloudflare:workers"],
+      plugins: [imported],
+    }),
+    build({ ...shared, entryPoints: ["core-as/policy.ts"], splitting: false, outfile: "build/twin.js" }),
+    copyFile(`${root}build/core.wasm`, `${root}dist/workerd/core.wasm`),
+  ]);
+}
+
+main().catch((error) => {
+  console.error(error.stderr || error.stdout || error.message || error);
+  process.exit(1);
+});

@@ -1,0 +1,112 @@
+// The types that all layers share. Types only: nothing here runs.
+
+/** What a limiter answers. Refusals are answers too; only failures throw. */
+export interface Decision {
+  /** Whether the call may proceed. */
+  success: boolean;
+  /** The policy's capacity: burst, or limit per window. */
+  limit: number;
+  /** Whole tokens left, >= 0. Exact from `local` and `ledger`, else never more than the truth. */
+  remaining: number;
+  /** When the budget is whole again (a fixed window: when it ends), epoch ms. */
+  reset: number;
+  /** Least ms after which the same call succeeds if nobody else comes; 0: now; null: never. */
+  retryAfterMs: number | null;
+  reason: "ok" | "limited" | "plan_cap" | "cost_exceeds_capacity" | "unreachable" | "shadow";
+  /** The limiter's name. */
+  policy: string;
+  source: "local" | "ledger" | "lease" | "overdraft" | "share" | "cache" | "fallback";
+}
+
+/** A policy as it travels between processes: what the user said, in plain numbers. */
+export type PolicySpec =
+  | { kind: "tokenBucket"; rate: number; per: number; burst: number }
+  | { kind: "fixedWindow"; limit: number; window: number }
+  | { kind: "slidingWindow"; limit: number; window: number; resolution: number };
+
+/** A checked policy, made by tokenBucket, fixedWindow or slidingWindow. */
+export interface Policy {
+  readonly kind: PolicySpec["kind"];
+  readonly spec: Readonly<PolicySpec>;
+  /** Most tokens that one call can take: burst, or limit. */
+  readonly capacity: number;
+  /** Whether the arithmetic is the policy's own, or its rate was rounded down to fit. */
+  readonly exact: boolean;
+  /** The constants of the arithmetic, as core-as/<kind>.ts lists them. */
+  readonly constants: readonly number[];
+  /** How many numbers a key's state takes, at most. */
+  readonly stateCells: number;
+}
+
+/** The state of one key under one policy. */
+export interface KeyState {
+  /** When it was last written, epoch ms; a token bucket's numbers count from here. */
+  at: number;
+  /** The state of core-as/<kind>.ts without trailing zeros. */
+  cells: number[];
+}
+
+/** What one key's policy says to one call. Durations only: clocks differ between machines. */
+export interface Outcome {
+  admitted: boolean;
+  remaining: number;
+  retryAfterMs: number | null;
+  resetMs: number;
+}
+
+/** One call on a key: take or only look at `amount` tokens, give them back, or start afresh. */
+export type Op = ["take" | "peek" | "refund", amount: number] | ["reset"];
+
+/** What a holder sends to a ledger: calls on one key, decided in order and committed at once. */
+export interface LedgerRequest {
+  v: 1;
+  policy: PolicySpec;
+  ops: Op[];
+}
+
+/** The ledger's answer: one outcome per op. */
+export interface LedgerReply {
+  v: 1;
+  outcomes: Outcome[];
+}
+
+/** How a design reaches ledgers. Made by a host, for example durableObject(env.LEDGER). */
+export interface Link {
+  /** Sends to the ledger of that address; rejects with LimiterError if no answer comes. */
+  ask(address: string, request: LedgerRequest): Promise<LedgerReply>;
+}
+
+/** The time, epoch ms. */
+export interface Clock {
+  now(): number;
+}
+
+/** A key: a non-empty string, or a non-empty array of strings. */
+export type Key = string | readonly string[];
+
+export interface LimitOptions {
+  /** Tokens to take, a positive integer; 1 unless given. */
+  cost?: number;
+}
+
+/** A limiter over ledgers. */
+export interface Limiter {
+  readonly name: string;
+  readonly policy: Policy;
+  /** Decides a call, and takes its cost if it is admitted. @throws {RangeError} bad key or cost */
+  limit(key: Key, options?: LimitOptions): Promise<Decision>;
+  /** What limit would answer now, taking nothing. */
+  peek(key: Key, options?: LimitOptions): Promise<Decision>;
+  /** Gives `count` tokens back, up to the capacity, and answers as peek does. */
+  refund(key: Key, count: number): Promise<Decision>;
+  /** Forgets the key: its budget is whole. Answers as peek does. */
+  reset(key: Key): Promise<Decision>;
+  /** Hands back what is held. A closed limiter throws LimiterError "closed". */
+  close(): Promise<void>;
+}
+
+/** A limiter within this process: it can also answer at once. */
+export interface LocalLimiter extends Limiter {
+  /** limit, without a promise. */
+  limitSync(key: Key, options?: LimitOptions): Decision;
+}
