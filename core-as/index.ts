@@ -1,2 +1,3 @@
-export { FIXED_WINDOW, SLIDING_WINDOW, TOKEN_BUCKET } from "./policy";
-export { outAt, policyAt, scratch, scratchDecide, scratchRebase, scratchRefund } from "./scratch";
+export { alloc } from "./alloc";
+export { decide, FIXED_WINDOW, refund, SLIDING_WINDOW, TOKEN_BUCKET } from "./policy";
+export { rebaseBucket } from "./token-bucket";

@@ -51,7 +51,13 @@ async function main() {
   await mkdir(`${root}dist/workerd`, { recursive: true });
   await Promise.all([asc("release"), ...(quick ? [] : [asc("debug"), types()])]);
   await Promise.all([
-    build({ ...shared, entryPoints: ["ts/index.ts"], outdir: "dist", plugins: [inlined] }),
+    build({
+      ...shared,
+      entryPoints: { index: "ts/index.ts", node: "ts/hosts/node.ts" },
+      outdir: "dist",
+      external: ["node:*"],
+      plugins: [inlined],
+    }),
     build({
       ...shared,
       entryPoints: ["ts/cli/main.ts"],

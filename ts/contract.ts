@@ -1,5 +1,14 @@
 // The types that all layers share. Types only: nothing here runs.
 
+/** What one of several policies says to a call. */
+export interface PolicyDecision {
+  success: boolean;
+  limit: number;
+  remaining: number;
+  reset: number;
+  retryAfterMs: number | null;
+}
+
 /** What a limiter answers. Refusals are answers too; only failures throw. */
 export interface Decision {
   /** Whether the call may proceed. */
@@ -15,8 +24,16 @@ export interface Decision {
   reason: "ok" | "limited" | "plan_cap" | "cost_exceeds_capacity" | "unreachable" | "shadow";
   /** The limiter's name. */
   policy: string;
-  source: "local" | "ledger" | "lease" | "overdraft" | "share" | "cache" | "fallback";
+  source: Source;
+  /**
+   * With several policies: what each says, in their order. The decision's own numbers are then
+   * those of the tightest one: the refusing one that takes longest, or the least left.
+   */
+  each?: readonly PolicyDecision[];
 }
+
+/** Where a decision was taken. */
+export type Source = "local" | "ledger" | "lease" | "overdraft" | "share" | "cache" | "fallback";
 
 /** A policy as it travels between processes: what the user said, in plain numbers. */
 export type PolicySpec =
@@ -46,7 +63,7 @@ export interface KeyState {
   cells: number[];
 }
 
-/** What one key's policy says to one call. Durations only: clocks differ between machines. */
+/** What a policy says to one call. Durations only: clocks differ between machines. */
 export interface Outcome {
   admitted: boolean;
   remaining: number;
@@ -57,28 +74,19 @@ export interface Outcome {
 /** One call on a key: take or only look at `amount` tokens, give them back, or start afresh. */
 export type Op = ["take" | "peek" | "refund", amount: number] | ["reset"];
 
-/** What a holder sends to a ledger: calls on one key, decided in order and committed at once. */
-export interface LedgerRequest {
-  v: 1;
-  policy: PolicySpec;
-  ops: Op[];
-}
-
-/** The ledger's answer: one outcome per op. */
-export interface LedgerReply {
-  v: 1;
-  outcomes: Outcome[];
-}
-
-/** How a design reaches ledgers. Made by a host, for example durableObject(env.LEDGER). */
-export interface Link {
-  /** Sends to the ledger of that address; rejects with LimiterError if no answer comes. */
-  ask(address: string, request: LedgerRequest): Promise<LedgerReply>;
-}
-
 /** The time, epoch ms. */
 export interface Clock {
   now(): number;
+}
+
+/** What a limiter needs of the platform that it runs on. */
+export interface Ambient extends Clock {
+  /** Ms since some moment, never set back. */
+  monotonic(): number;
+  /** Calls back after `ms`; the returned function cancels. */
+  schedule(ms: number, callback: () => void): () => void;
+  /** Fills `bytes` with random ones. */
+  random(bytes: Uint8Array): void;
 }
 
 /** A key: a non-empty string, or a non-empty array of strings. */
@@ -92,15 +100,25 @@ export interface LimitOptions {
 /** A limiter over ledgers. */
 export interface Limiter {
   readonly name: string;
-  readonly policy: Policy;
+  /** All of them must admit a call. */
+  readonly policies: readonly Policy[];
   /** Decides a call, and takes its cost if it is admitted. @throws {RangeError} bad key or cost */
   limit(key: Key, options?: LimitOptions): Promise<Decision>;
+  /**
+   * Decides a call on each of several keys.
+   * @param costs  one for each key; 1 unless given
+   */
+  limitMany(keys: readonly Key[], costs?: readonly number[]): Promise<Decision[]>;
   /** What limit would answer now, taking nothing. */
   peek(key: Key, options?: LimitOptions): Promise<Decision>;
   /** Gives `count` tokens back, up to the capacity, and answers as peek does. */
   refund(key: Key, count: number): Promise<Decision>;
   /** Forgets the key: its budget is whole. Answers as peek does. */
   reset(key: Key): Promise<Decision>;
+  /** What this limiter gives up, in numbers. @throws {RangeError} an option is out of range */
+  bounds(options?: BoundsOptions): Bounds;
+  /** What it did so far: counts since it was made. */
+  stats(): Readonly<Record<string, number>>;
   /** Hands back what is held. A closed limiter throws LimiterError "closed". */
   close(): Promise<void>;
 }
@@ -109,4 +127,28 @@ export interface Limiter {
 export interface LocalLimiter extends Limiter {
   /** limit, without a promise. */
   limitSync(key: Key, options?: LimitOptions): Decision;
+}
+
+/** The surroundings that bounds are asked for. */
+export interface BoundsOptions {
+  /** Points of presence, a positive integer; 1 unless given. */
+  pops?: number;
+  /** Round trip to the ledger; 0 unless given. */
+  rtt?: number | string;
+}
+
+/** What a design gives up. Tokens unless said otherwise; Infinity where there is no bound. */
+export interface Bounds {
+  /** Most that is admitted above the policy's envelope, with nothing crashing. */
+  overshoot: number;
+  /** Most of the budget that PoPs can hold while others want it. */
+  stranded: number;
+  /** Oldest knowledge that a decision can be based on, ms. */
+  stalenessMs: number;
+  /** Round trips to a ledger, at most, per admitted call. */
+  roundTripsPerAdmit: number;
+  /** Commits, at most, per admitted call. */
+  writesPerAdmit: number;
+  /** What one crash of a ledger adds: admitted above the envelope, or charged and not used. */
+  crash: { overshoot: number; lost: number };
 }

@@ -1,13 +1,15 @@
+import { limiterFor } from "./create-limiter.ts";
 import { ambient } from "./hosts/ambient.ts";
-import { limiterFor } from "./limiter.ts";
 
 export const createLimiter = limiterFor(ambient);
 
 export type * from "./contract.ts";
-export { exact } from "./designs/exact.ts";
+export type { LimiterOptions } from "./create-limiter.ts";
+export { type ExactOptions, exact } from "./designs/exact.ts";
 export { local } from "./designs/local.ts";
 export { LimiterError, type LimiterErrorCode } from "./errors.ts";
-export type { LimiterOptions } from "./limiter.ts";
+export { lazy, reserve, strict } from "./ledger/durability.ts";
+export type { Carry, Durability, Link } from "./ledger/messages.ts";
 export type { Duration } from "./policies/duration.ts";
 export { type FixedWindowOptions, fixedWindow } from "./policies/fixed-window.ts";
 export { parsePolicy } from "./policies/parse.ts";

@@ -1,56 +1,33 @@
-import type { Clock, Decision, Key, Limiter, LimitOptions, Link, LocalLimiter, Op, Policy } from "./contract.ts";
-import { instantiate } from "./core/instantiate.ts";
-import type { Answer, Design, Holder } from "./designs/design.ts";
-import { local } from "./designs/local.ts";
+import type {
+  Bounds,
+  BoundsOptions,
+  Clock,
+  Decision,
+  Key,
+  LimitOptions,
+  LocalLimiter,
+  Op,
+  Outcome,
+  Policy,
+} from "./contract.ts";
+import type { Answer, Holder } from "./designs/design.ts";
 import { badOption, LimiterError, requireInteger, requireKnown } from "./errors.ts";
 import { encodeKey } from "./key.ts";
+import { toMs } from "./policies/duration.ts";
 
-export interface LimiterOptions {
-  policy: Policy;
-  /** Shows in headers and metrics, and keeps this limiter's keys apart from others' on the same ledgers. */
-  name?: string;
-  /** local() unless given. */
-  design?: Design;
-  /** How to reach the ledger; from a host, such as durableObject(env.LEDGER). */
-  link?: Link;
-  /** The time; the platform's unless given. For tests. */
-  clock?: Clock;
-}
-
-/** Makes createLimiter for a platform, which gives the time. */
-export function limiterFor(ambient: Clock) {
-  /**
-   * Makes a limiter.
-   *
-   * @throws {RangeError} an option is missing, out of range, unknown, or does not fit another
-   */
-  function createLimiter(options: LimiterOptions & { design?: undefined }): LocalLimiter;
-  function createLimiter(options: LimiterOptions): Limiter;
-  function createLimiter(options: LimiterOptions): Limiter {
-    requireKnown("createLimiter", options, ["policy", "name", "design", "link", "clock"]);
-    const { policy, name = "default", design = local(), link, clock = ambient } = options;
-    if (!policy?.constants) throw badOption("policy", policy, "made by tokenBucket, fixedWindow or slidingWindow");
-    if (typeof name !== "string" || name === "") throw badOption("name", name, "a non-empty string");
-    if (typeof design?.hold !== "function") throw badOption("design", design, "made by local() or exact()");
-    if (typeof clock?.now !== "function") throw badOption("clock", clock, "an object with now(), which gives epoch ms");
-    if (design.needsLink && !link) throw new RangeError(`design ${design.kind}() needs a link to its ledgers`);
-    if (!design.needsLink && link) throw new RangeError(`design ${design.kind}() takes no link`);
-    return new KeyedLimiter(name, policy, clock, design.hold({ policy, clock, link, instantiate }));
-  }
-  return createLimiter;
-}
-
-class KeyedLimiter implements LocalLimiter {
+/** A limiter: keys, costs and decisions around what a design's holder decides. */
+export class KeyedLimiter implements LocalLimiter {
   readonly name: string;
-  readonly policy: Policy;
+  readonly policies: readonly Policy[];
   readonly #clock: Clock;
   readonly #holder: Holder;
+  readonly #counts = { admitted: 0, denied: 0 };
   #closed = false;
   #last = 0;
 
-  constructor(name: string, policy: Policy, clock: Clock, holder: Holder) {
+  constructor(name: string, policies: readonly Policy[], clock: Clock, holder: Holder) {
     this.name = name;
-    this.policy = policy;
+    this.policies = policies;
     this.#clock = clock;
     this.#holder = holder;
   }
@@ -60,12 +37,18 @@ class KeyedLimiter implements LocalLimiter {
   }
 
   limitSync(key: Key, options?: LimitOptions): Decision {
-    if (!this.#holder.askSync)
+    if (!this.#holder.askSync) {
       throw new LimiterError("unsupported", "limitSync needs the design local(); use await limit(...)");
+    }
     const op: Op = ["take", costOf(options)];
     const address = this.#address(key);
     const now = this.#now();
     return this.#decision(this.#holder.askSync(address, op, now), op, now);
+  }
+
+  async limitMany(keys: readonly Key[], costs?: readonly number[]): Promise<Decision[]> {
+    if (costs && costs.length !== keys.length) throw badOption("costs", costs, `as long as keys, ${keys.length}`);
+    return Promise.all(keys.map((key, index) => this.limit(key, costs && { cost: costs[index] as number })));
   }
 
   async peek(key: Key, options?: LimitOptions): Promise<Decision> {
@@ -78,6 +61,16 @@ class KeyedLimiter implements LocalLimiter {
 
   async reset(key: Key): Promise<Decision> {
     return this.#ask(key, ["reset"]);
+  }
+
+  bounds(options: BoundsOptions = {}): Bounds {
+    requireKnown("bounds", options, ["pops", "rtt"]);
+    const pops = requireInteger("pops", options.pops ?? 1, 1, 1_000_000);
+    return this.#holder.bounds({ pops, rttMs: toMs("rtt", options.rtt ?? 0, 0) });
+  }
+
+  stats(): Record<string, number> {
+    return { ...this.#counts, ...this.#holder.stats() };
   }
 
   async close(): Promise<void> {
@@ -106,18 +99,28 @@ class KeyedLimiter implements LocalLimiter {
   }
 
   #decision(answer: Answer, op: Op, now: number): Decision {
-    const limit = this.policy.capacity;
-    return {
-      success: answer.admitted,
-      limit,
-      remaining: answer.remaining,
-      reset: now + answer.resetMs,
-      retryAfterMs: answer.retryAfterMs,
-      reason: answer.admitted ? "ok" : op[0] !== "reset" && op[1] > limit ? "cost_exceeds_capacity" : "limited",
+    const capacity = (this.policies[0] as Policy).capacity;
+    if (op[0] === "take") this.#counts[answer.admitted ? "admitted" : "denied"]++;
+    const decision: Decision = {
+      ...decided(answer, answer.limit ?? capacity, now),
+      reason: answer.unreachable
+        ? "unreachable"
+        : answer.admitted
+          ? "ok"
+          : answer.retryAfterMs === null
+            ? "cost_exceeds_capacity"
+            : "limited",
       policy: this.name,
       source: answer.source,
     };
+    if (answer.each) decision.each = answer.each.map((outcome) => decided(outcome, outcome.limit, now));
+    return decision;
   }
+}
+
+function decided(outcome: Outcome, limit: number, now: number) {
+  const { admitted, remaining, resetMs, retryAfterMs } = outcome;
+  return { success: admitted, limit, remaining, reset: now + resetMs, retryAfterMs };
 }
 
 function costOf(options: LimitOptions | undefined): number {

@@ -1,8 +1,11 @@
-import type { KeyState, Outcome, Policy } from "../contract.ts";
+import type { KeyState, Policy } from "../contract.ts";
 import type { CoreExports } from "./exports.ts";
 
+const OUT_CELLS = 4;
+const POLICY_CELLS = 4;
+
 /**
- * One key's state at a time in the WASM core: load it, decide on it, save it.
+ * One key's state under one policy at a time, in the WASM core: load it, decide on it, save it.
  *
  * Load, calls and save must follow each other without an await between them: a meter is shared
  * by all keys of a process.
@@ -13,6 +16,7 @@ export class Meter {
   readonly #outAt: number;
   readonly #policyAt: number;
   #stateAt = 0;
+  #room = 0;
   #view: Float64Array;
   #kind = 0;
   #cells = 0;
@@ -26,8 +30,8 @@ export class Meter {
       fixedWindow: core.FIXED_WINDOW.value,
       slidingWindow: core.SLIDING_WINDOW.value,
     };
-    this.#outAt = core.outAt.value >>> 3;
-    this.#policyAt = core.policyAt.value >>> 3;
+    this.#outAt = core.alloc(OUT_CELLS);
+    this.#policyAt = core.alloc(POLICY_CELLS);
     this.#view = new Float64Array(core.memory.buffer);
   }
 
@@ -35,38 +39,69 @@ export class Meter {
   load(policy: Policy, state: KeyState | null, now: number): void {
     this.#kind = this.#kinds[policy.kind];
     this.#cells = policy.stateCells;
-    this.#stateAt = this.#core.scratch(policy.stateCells) >>> 3;
-    if (this.#view.buffer !== this.#core.memory.buffer) this.#view = new Float64Array(this.#core.memory.buffer);
-    this.#view.set(policy.constants, this.#policyAt);
-    this.#view.fill(0, this.#stateAt, this.#stateAt + this.#cells);
-    if (state) this.#view.set(state.cells, this.#stateAt);
+    this.#reserve(policy.stateCells);
+    const stateAt = this.#stateAt >>> 3;
+    this.#view.set(policy.constants, this.#policyAt >>> 3);
+    this.#view.fill(0, stateAt, stateAt + this.#cells);
+    if (state) this.#view.set(state.cells, stateAt);
     // A bucket's numbers count from its last change; a window's are absolute.
     const relative = policy.kind === "tokenBucket";
-    if (relative && state) this.#core.scratchRebase(Math.max(now - state.at, 0));
+    if (relative && state) this.#core.rebaseBucket(this.#policyAt, this.#stateAt, Math.max(now - state.at, 0));
     this.#at = now;
     this.#now = relative ? 0 : now;
   }
 
-  /** Decides `cost`, and takes it if `commit`. */
-  decide(cost: number, commit: boolean): Outcome {
-    const admitted = this.#core.scratchDecide(this.#kind, this.#now, cost, commit ? 1 : 0) !== 0;
-    const retryAfterMs = this.#view[this.#outAt + 2] as number;
-    return {
-      admitted,
-      remaining: this.#view[this.#outAt + 1] as number,
-      retryAfterMs: retryAfterMs < 0 ? null : retryAfterMs,
-      resetMs: this.#view[this.#outAt + 3] as number,
-    };
+  /** Whether `cost` is admitted; takes it if `commit`. The getters then say the rest. */
+  decide(cost: number, commit: boolean): boolean {
+    const take = commit ? 1 : 0;
+    return this.#core.decide(this.#kind, this.#policyAt, this.#stateAt, this.#outAt, this.#now, cost, take) !== 0;
   }
 
+  /** Whole tokens left after the last decision. */
+  get remaining(): number {
+    return this.#out(1);
+  }
+
+  /** Least ms until the last decision's cost is admitted if nobody else comes; -1: never. */
+  get retryAfterMs(): number {
+    return this.#out(2);
+  }
+
+  /** Ms until the budget is whole, or a fixed window ends, after the last decision. */
+  get resetMs(): number {
+    return this.#out(3);
+  }
+
+  /** Gives `count` tokens back, up to the capacity. */
   refund(count: number): void {
-    this.#core.scratchRefund(this.#kind, this.#now, count);
+    this.#core.refund(this.#kind, this.#policyAt, this.#stateAt, this.#now, count);
   }
 
   /** The state as it is now. */
   save(): KeyState {
-    let end = this.#stateAt + this.#cells;
-    while (end > this.#stateAt && this.#view[end - 1] === 0) end--;
-    return { at: this.#at, cells: Array.from(this.#view.subarray(this.#stateAt, end)) };
+    this.#refresh();
+    const stateAt = this.#stateAt >>> 3;
+    let end = stateAt + this.#cells;
+    while (end > stateAt && this.#view[end - 1] === 0) end--;
+    return { at: this.#at, cells: Array.from(this.#view.subarray(stateAt, end)) };
+  }
+
+  #out(cell: number): number {
+    // Empty: another meter made the memory grow, which detached this view.
+    if (this.#view.length === 0) this.#refresh();
+    return this.#view[(this.#outAt >>> 3) + cell] as number;
+  }
+
+  #refresh(): void {
+    if (this.#view.buffer !== this.#core.memory.buffer) this.#view = new Float64Array(this.#core.memory.buffer);
+  }
+
+  #reserve(cells: number): void {
+    if (cells > this.#room) {
+      // The core gives nothing back; growing in doublings bounds what is left behind.
+      this.#room = Math.max(cells, 2 * this.#room);
+      this.#stateAt = this.#core.alloc(this.#room);
+    }
+    this.#refresh();
   }
 }

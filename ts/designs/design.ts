@@ -1,26 +1,42 @@
-import type { Clock, Link, Op, Outcome, Policy } from "../contract.ts";
+import type { Ambient, Bounds, Op, Outcome, Policy, Source } from "../contract.ts";
 import type { CoreExports } from "../core/exports.ts";
+import type { Carry, Link } from "../ledger/messages.ts";
 
-/** An outcome, and where it was decided. */
+/** An outcome, and where it came from. */
 export interface Answer extends Outcome {
-  source: "local" | "ledger";
+  source: Source;
+  /** Set where no ledger could be asked. */
+  unreachable?: true;
+  /** With several policies: the capacity of the tightest, and what each says. */
+  limit?: number;
+  each?: readonly (Outcome & { limit: number })[];
 }
 
 /** What a limiter asks to decide: the half of a design that runs in this process. */
 export interface Holder {
+  /** @throws {LimiterError} "unreachable", for anything but a take */
   ask(address: string, op: Op, now: number): Promise<Answer>;
   /** Present where no promise is needed. */
   askSync?(address: string, op: Op, now: number): Answer;
+  bounds(surroundings: { pops: number; rttMs: number }): Bounds;
+  stats(): Record<string, number>;
   close(): Promise<void>;
 }
 
+/** What the user chose for when no ledger can be asked. */
+export type OnUnreachable = "deny" | "allow";
+
 /** What a holder is made of. */
 export interface HolderContext {
-  policy: Policy;
-  clock: Clock;
-  link: Link | undefined;
+  /** The limiter's name. */
+  name: string;
+  policies: readonly Policy[];
+  /** With the limiter's own clock as the time, where it was given one. */
+  ambient: Ambient;
   /** A fresh instance of the core. */
   instantiate(): CoreExports;
+  /** Present if the design needs one. */
+  remote?: { link: Link; onUnreachable: OnUnreachable; deadlineMs: number; carry: Carry };
 }
 
 /** A place on the triangle, chosen by the user: local(), exact(), ... */

@@ -1,5 +1,5 @@
+import type { KeyState, Op } from "../contract.ts";
 import { Meter } from "../core/meter.ts";
-import { type LedgerState, step } from "../ledger/step.ts";
 import type { Answer, Design } from "./design.ts";
 
 /**
@@ -11,19 +11,31 @@ export function local(): Design {
   return {
     kind: "local",
     needsLink: false,
-    hold({ policy, instantiate }) {
+    hold({ policies, instantiate }) {
+      const policy = policies[0]!;
       const meter = new Meter(instantiate());
-      const states = new Map<string, LedgerState>();
-      const askSync = (address: string, op: Parameters<typeof step>[3]["ops"][number], now: number): Answer => {
-        const before = states.get(address) ?? null;
-        const { state, reply, changed } = step(meter, policy, before, { v: 1, policy: policy.spec, ops: [op] }, now);
-        if (changed && state) states.set(address, state);
-        else if (changed) states.delete(address);
-        return { ...(reply.outcomes[0] as Answer), source: "local" };
+      const states = new Map<string, KeyState>();
+      const askSync = (address: string, op: Op, now: number): Answer => {
+        meter.load(policy, op[0] === "reset" ? null : (states.get(address) ?? null), now);
+        if (op[0] === "refund") meter.refund(op[1]);
+        const looks = op[0] === "refund" || op[0] === "reset";
+        const admitted = meter.decide(looks ? 1 : op[1], op[0] === "take");
+        const { remaining, retryAfterMs, resetMs } = meter;
+        if (op[0] !== "peek") states.set(address, meter.save());
+        return { admitted, remaining, retryAfterMs: retryAfterMs < 0 ? null : retryAfterMs, resetMs, source: "local" };
       };
       return {
         askSync,
         ask: async (address, op, now) => askSync(address, op, now),
+        bounds: ({ pops }) => ({
+          overshoot: (pops - 1) * policy.capacity,
+          stranded: 0,
+          stalenessMs: 0,
+          roundTripsPerAdmit: 0,
+          writesPerAdmit: 0,
+          crash: { overshoot: policy.capacity, lost: 0 },
+        }),
+        stats: () => ({}),
         close: async () => states.clear(),
       };
     },

@@ -1,21 +1,29 @@
 // One ledger per Durable Object: a single writer with its own SQLite, addressed by key.
 import { DurableObject } from "cloudflare:workers";
-import type { LedgerReply, LedgerRequest, Link } from "../contract.ts";
 import { instantiate } from "../core/instantiate.ts";
-import { Meter } from "../core/meter.ts";
-import { LimiterError } from "../errors.ts";
-import { type LedgerState, step } from "../ledger/step.ts";
-import { policyOf } from "../policies/spec.ts";
+import { badOption, requireKnown } from "../errors.ts";
+import { strict } from "../ledger/durability.ts";
+import { Keeper } from "../ledger/keeper.ts";
+import type { Durability, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
+import { errorReply } from "../ledger/replies.ts";
+import { sqlStore } from "../ledger/sql-store.ts";
+import { HOLDER_MS } from "../ledger/state.ts";
+import type { LedgerStore } from "../ledger/store.ts";
 
 /** The little of the platform that is used here, so that no types of it are needed. */
-interface SqlStorage {
-  exec(query: string, ...values: unknown[]): { toArray(): Record<string, unknown>[] };
+interface ObjectStorage {
+  sql: { exec(query: string, ...values: unknown[]): { toArray(): Record<string, never>[] } };
+  transactionSync(body: () => void): void;
+  sync(): Promise<void>;
+  setAlarm(time: number): Promise<void>;
+  deleteAll(): Promise<void>;
 }
 interface ObjectState {
-  storage: { sql: SqlStorage; sync(): Promise<void> };
+  storage: ObjectStorage;
+  blockConcurrencyWhile<T>(body: () => Promise<T>): Promise<T>;
 }
 interface LedgerStub {
-  ask(request: LedgerRequest): Promise<LedgerReply>;
+  ask(address: string, request: LedgerRequest): Promise<LedgerReply>;
 }
 /** A binding to the namespace of LedgerObject. */
 export interface LedgerNamespace {
@@ -23,57 +31,94 @@ export interface LedgerNamespace {
   get(id: never): unknown;
 }
 
-let shared: Meter | undefined;
-
 /**
  * The ledger of one key. Export it from your Worker, bind it, and list it among the
  * `new_sqlite_classes` of your migrations.
  *
- * Durability is strict: what a request changes is committed before its answer leaves.
+ * What a request changes is committed before its answer leaves, unless the link asks for
+ * another durability. When the key's budget has long been whole, the object deletes what it
+ * stored.
  */
 export class LedgerObject extends DurableObject {
-  readonly #storage: ObjectState["storage"];
-  #state: LedgerState | null = null;
-  #last = 0;
+  readonly #state: ObjectState;
+  #keeper: Keeper | null = null;
+  #alarmSet = false;
 
   constructor(ctx: ObjectState, env: unknown) {
     super(ctx as never, env as never);
-    this.#storage = ctx.storage;
-    const { sql } = ctx.storage;
-    sql.exec("CREATE TABLE IF NOT EXISTS ledger (id INTEGER PRIMARY KEY CHECK (id = 0), state TEXT NOT NULL)");
-    const row = sql.exec("SELECT state FROM ledger").toArray()[0];
-    if (row) this.#state = JSON.parse(row.state as string) as LedgerState;
+    this.#state = ctx;
   }
 
-  /** Decides the ops of one holder, in order; commits once. */
-  async ask(request: LedgerRequest): Promise<LedgerReply> {
-    shared ??= new Meter(instantiate());
-    this.#last = Math.max(this.#last, Date.now());
-    const { state, reply, changed } = step(shared, policyOf(request.policy), this.#state, request, this.#last);
-    if (changed) {
-      if (state)
-        this.#storage.sql.exec("INSERT OR REPLACE INTO ledger (id, state) VALUES (0, ?)", JSON.stringify(state));
-      else this.#storage.sql.exec("DELETE FROM ledger");
-      this.#state = state;
-      await this.#storage.sync();
-    }
-    return reply;
+  /** Decides the ops of one holder, in order, and commits once. For links, not for you. */
+  async ask(address: string, request: LedgerRequest): Promise<LedgerReply> {
+    this.#keeper ??= new Keeper({
+      store: this.#store(),
+      durability: strict(),
+      now: () => Date.now(),
+      soon: queueMicrotask,
+      later: (ms, callback) => void setTimeout(callback, ms),
+      instantiate,
+    });
+    return this.#keeper.ask(address, request).catch(errorReply);
+  }
+
+  /** Cleans up behind a key that nobody uses any more. */
+  async alarm(): Promise<void> {
+    const { storage } = this.#state;
+    await this.#state.blockConcurrencyWhile(async () => {
+      const keeper = this.#keeper;
+      await keeper?.sweep();
+      const store = this.#store();
+      store.sweep(Date.now() - HOLDER_MS);
+      const [left] = storage.sql.exec(LEFT).toArray();
+      if ((left?.keys ?? 0) > 0) return storage.setAlarm(Math.max(left?.whole_at ?? 0, Date.now()) + SWEEP_MS);
+      this.#keeper = null;
+      this.#alarmSet = false;
+      await storage.deleteAll();
+    });
+  }
+
+  #store(): LedgerStore {
+    const { storage } = this.#state;
+    const store = sqlStore({
+      run: (sql, ...values) => storage.sql.exec(sql, ...values).toArray(),
+      transaction: (body) => storage.transactionSync(body),
+      close: () => {},
+    });
+    return {
+      ...store,
+      write: async (changes) => {
+        store.write(changes);
+        if (!this.#alarmSet) {
+          this.#alarmSet = true;
+          await storage.setAlarm(Math.max(changes[0]?.wholeAt ?? 0, Date.now()) + SWEEP_MS);
+        }
+        await storage.sync();
+      },
+    };
   }
 }
 
+const LEFT = "SELECT count(*) AS keys, max(whole_at) AS whole_at FROM ledger";
+/** From when a key is whole until its object cleans up. */
+const SWEEP_MS = HOLDER_MS + 60_000;
+
 /**
- * The link to ledgers in Durable Objects.
- * @param namespace  the binding of LedgerObject, as in env.LEDGER
+ * The link to ledgers in Durable Objects, one for each key.
+ *
+ * @param namespace           the binding of LedgerObject, as in env.LEDGER
+ * @param options.durability  strict() unless given
  */
-export function durableObject(namespace: LedgerNamespace): Link {
+export function durableObject(namespace: LedgerNamespace, options: { durability?: Durability } = {}): Link {
+  if (typeof namespace?.idFromName !== "function") {
+    throw badOption("durableObject's namespace", namespace, "the binding of LedgerObject, such as env.LEDGER");
+  }
+  requireKnown("durableObject", options, ["durability"]);
   return {
-    async ask(address, request) {
+    durability: options.durability ?? strict(),
+    ask(address, request) {
       const stub = namespace.get(namespace.idFromName(address) as never) as LedgerStub;
-      try {
-        return await stub.ask(request);
-      } catch (cause) {
-        throw new LimiterError("unreachable", "the ledger's Durable Object gave no answer", { cause });
-      }
+      return stub.ask(address, request);
     },
   };
 }

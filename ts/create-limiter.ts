@@ -1,0 +1,98 @@
+import type { Ambient, Clock, Limiter, LocalLimiter, Policy } from "./contract.ts";
+import { instantiate } from "./core/instantiate.ts";
+import type { Design, HolderContext, OnUnreachable } from "./designs/design.ts";
+import { local } from "./designs/local.ts";
+import { badOption, requireKnown } from "./errors.ts";
+import type { Carry, Link } from "./ledger/messages.ts";
+import { KeyedLimiter } from "./limiter.ts";
+import { type Duration, toMs } from "./policies/duration.ts";
+
+export interface LimiterOptions {
+  /** The policy, or several that must all admit. */
+  policy: Policy | readonly Policy[];
+  /** Shows in headers and metrics, and keeps its keys apart from other limiters' on the same ledgers. */
+  name?: string;
+  /** local() unless given. */
+  design?: Design;
+  /** How to reach the ledgers; from a host, such as durableObject(env.LEDGER). */
+  link?: Link;
+  /**
+   * What to answer when no ledger can be asked: "deny" fails closed, "allow" fails open. With a
+   * link it must be said.
+   */
+  onUnreachable?: OnUnreachable;
+  /** Longest that a call waits for a ledger; "1s" unless given. */
+  deadline?: Duration;
+  /**
+   * How a changed policy takes over a key's level: its used "share" (unless given), its "used"
+   * tokens, or "reset" to a whole budget. A key's policy changes at most every 30 s.
+   */
+  carry?: Carry;
+  /** The time; the platform's unless given. For tests. */
+  clock?: Clock;
+}
+
+const OPTIONS = ["policy", "name", "design", "link", "onUnreachable", "deadline", "carry", "clock"];
+
+/** Makes createLimiter for a platform. */
+export function limiterFor(ambient: Ambient) {
+  /**
+   * Makes a limiter.
+   *
+   * @throws {RangeError} an option is missing, out of range, unknown, or does not fit another
+   */
+  function createLimiter(options: LimiterOptions & { design?: undefined }): LocalLimiter;
+  function createLimiter(options: LimiterOptions): Limiter;
+  function createLimiter(options: LimiterOptions): Limiter {
+    requireKnown("createLimiter", options, OPTIONS);
+    const { name = "default", design = local(), clock } = options;
+    if (typeof name !== "string" || name === "") throw badOption("name", name, "a non-empty string");
+    if (typeof design?.hold !== "function") throw badOption("design", design, "made by local() or exact()");
+    if (clock !== undefined && typeof clock?.now !== "function") {
+      throw badOption("clock", clock, "an object with now(), which gives epoch ms");
+    }
+    const policies = policiesOf(options.policy);
+    // A clock for tests is also the one that waits are measured by.
+    const time = clock ? { ...ambient, now: () => clock.now(), monotonic: () => clock.now() } : ambient;
+    const context: HolderContext = { name, policies, ambient: time, instantiate };
+    const remote = remoteOf(options, design);
+    if (remote) context.remote = remote;
+    return new KeyedLimiter(name, policies, time, design.hold(context));
+  }
+  return createLimiter;
+}
+
+function policiesOf(policy: LimiterOptions["policy"]): readonly Policy[] {
+  const policies = Array.isArray(policy) ? policy : [policy];
+  if (policies.length === 0) throw badOption("policy", policy, "at least one policy");
+  for (const one of policies) {
+    if (!one?.constants) throw badOption("policy", one, "made by tokenBucket, fixedWindow or slidingWindow");
+  }
+  return Object.freeze([...policies]);
+}
+
+function remoteOf(options: LimiterOptions, design: Design): HolderContext["remote"] {
+  const { link, onUnreachable, carry = "share" } = options;
+  if (!design.needsLink) {
+    for (const name of ["link", "onUnreachable", "deadline", "carry"] as const) {
+      if (options[name] !== undefined) throw new RangeError(`design ${design.kind}() takes no ${name}`);
+    }
+    return undefined;
+  }
+  if (typeof link?.ask !== "function") {
+    throw badOption(
+      "link",
+      link,
+      `made by a host, such as durableObject(env.LEDGER): design ${design.kind}() needs one`,
+    );
+  }
+  if (onUnreachable !== "deny" && onUnreachable !== "allow") {
+    const choice =
+      '"deny" (fail closed) or "allow" (fail open), your choice for when no ledger can be asked; it has no default';
+    throw badOption("onUnreachable", onUnreachable, choice);
+  }
+  if (carry !== "share" && carry !== "used" && carry !== "reset") {
+    throw badOption("carry", carry, '"share", "used" or "reset"');
+  }
+  return { link, onUnreachable, carry, deadlineMs: toMs("deadline", options.deadline ?? "1s") };
+}

@@ -1,0 +1,263 @@
+// Runs the ledgers of one host: keeps keys in memory, steps them, and commits what changed, all
+// keys of one tick together. The store, the clock and the timer are the host's.
+import type { CoreExports } from "../core/exports.ts";
+import { Meter } from "../core/meter.ts";
+import { LimiterError } from "../errors.ts";
+import { forfeitReserved } from "./forfeit.ts";
+import { GroupCommit } from "./group-commit.ts";
+import type { Durability, LedgerReply, LedgerRequest } from "./messages.ts";
+import { HOLDER_MS, type HolderState, type LedgerState } from "./state.ts";
+import { type Meters, step } from "./step.ts";
+import type { KeyChange, LedgerStore } from "./store.ts";
+
+/** What a host lends to its keeper. */
+export interface KeeperHost {
+  store: LedgerStore;
+  /** For requests that name none. */
+  durability: Durability;
+  /** Epoch ms. */
+  now(): number;
+  /** Calls back when this tick's other requests have come in. */
+  soon(callback: () => void): void;
+  /** Calls back after `ms`. */
+  later(ms: number, callback: () => void): void;
+  instantiate(): CoreExports;
+  /** Keys kept in memory, besides those that wait for a commit; 100,000 unless given. */
+  keysMax?: number;
+}
+
+/** A key in memory. Versions count its changes. */
+interface Entry {
+  address: string;
+  state: LedgerState | null;
+  holders: Map<string, HolderState>;
+  /** Holders whose memory isn't stored yet. */
+  unsaved: Set<string>;
+  version: number;
+  /** The version that is stored. */
+  stored: number;
+  /** The last version that an answer promised without storing it ("lazy"). */
+  promised: number;
+  /** Tokens that the stored state holds in reserve, and those admitted since it was stored. */
+  reserved: number;
+  spent: number;
+  /** Tokens to hold in reserve at the next commit. */
+  reserve: number;
+  /** When the budget is whole, epoch ms. */
+  wholeAt: number;
+}
+
+/** Entries looked at to find one that memory can do without. */
+const EVICTION_TRIES = 16;
+
+export class Keeper {
+  readonly #host: KeeperHost;
+  readonly #meters: Meters;
+  readonly #entries = new Map<string, Entry>();
+  readonly #commits: GroupCommit<Entry>;
+  #last = 0;
+  #lazyAt = Number.POSITIVE_INFINITY;
+  #failing = false;
+  #closed = false;
+
+  constructor(host: KeeperHost) {
+    this.#host = host;
+    let core: CoreExports | undefined;
+    const meters: Meter[] = [];
+    this.#meters = (index) => {
+      core ??= host.instantiate();
+      meters[index] ??= new Meter(core);
+      return meters[index];
+    };
+    this.#commits = new GroupCommit(
+      host.soon,
+      (entries) => this.#write(entries),
+      (entries) => this.#takeBack(entries),
+    );
+  }
+
+  /**
+   * Decides a request, and answers when what its durability asks for is stored.
+   * @throws {RangeError} the request makes no sense
+   * @throws {LimiterError} "storage": the state can't be read or stored; nothing was decided
+   */
+  async ask(address: string, request: LedgerRequest): Promise<LedgerReply> {
+    if (this.#closed) throw new LimiterError("closed", "the ledger host is closed");
+    const now = this.#now();
+    const entry = this.#entry(address, now);
+    const result = step(this.#meters, entry.state, entry.holders.get(request.holder), request, now);
+    if (!result.replayed) {
+      remember(entry, request, result.reply, now);
+      entry.wholeAt = result.wake;
+    }
+    if (result.changed) {
+      entry.state = result.state;
+      entry.spent += result.admitted;
+      entry.version++;
+      entry.unsaved.add(request.holder);
+    }
+    await this.#settled(entry, request.durability ?? this.#host.durability, result.freed);
+    return result.reply;
+  }
+
+  /** Stores idle keys without their reserve, forgets whole ones, and sweeps the store. */
+  async sweep(): Promise<void> {
+    const now = this.#now();
+    const settling: Promise<void>[] = [];
+    for (const entry of this.#entries.values()) {
+      if (entry.wholeAt > now || this.#commits.pending(entry)) continue;
+      if (isAhead(entry)) {
+        entry.reserve = 0;
+        settling.push(this.#commits.add(entry));
+      } else if (entry.wholeAt <= now - HOLDER_MS) this.#entries.delete(entry.address);
+    }
+    await Promise.allSettled(settling);
+    this.#host.store.sweep(now - HOLDER_MS);
+  }
+
+  /** Stores everything, and gives up the store. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#commits.idle();
+    const left = [...this.#entries.values()].filter(isAhead);
+    for (const entry of left) entry.reserve = 0;
+    await Promise.all(left.map((entry) => this.#commits.add(entry)));
+    this.#host.store.close();
+  }
+
+  #now(): number {
+    this.#last = Math.max(this.#last, Math.floor(this.#host.now()));
+    return this.#last;
+  }
+
+  #entry(address: string, now: number): Entry {
+    const held = this.#entries.get(address);
+    if (held) {
+      this.#entries.delete(address);
+      this.#entries.set(address, held);
+      return held;
+    }
+    const stored = read(this.#host.store, address);
+    const state = stored?.state ? forfeitReserved(this.#meters, stored.state, now) : null;
+    const entry: Entry = {
+      address,
+      state,
+      holders: new Map(stored?.holders),
+      unsaved: new Set(),
+      version: state === (stored?.state ?? null) ? 0 : 1,
+      stored: 0,
+      promised: 0,
+      reserved: 0,
+      spent: 0,
+      reserve: 0,
+      wholeAt: now,
+    };
+    this.#entries.set(address, entry);
+    this.#evict();
+    return entry;
+  }
+
+  #evict(): void {
+    if (this.#entries.size <= (this.#host.keysMax ?? 100_000)) return;
+    let tries = EVICTION_TRIES;
+    for (const entry of this.#entries.values()) {
+      if (!isAhead(entry) && !this.#commits.pending(entry)) {
+        this.#entries.delete(entry.address);
+        return;
+      }
+      if (--tries === 0) return;
+    }
+  }
+
+  /** Resolves when the entry is stored as far as `durability` asks for. */
+  async #settled(entry: Entry, durability: Durability, freed: boolean): Promise<void> {
+    entry.reserve = durability.mode === "reserve" ? durability.chunk : 0;
+    const due =
+      durability.mode === "strict" ||
+      this.#failing ||
+      (durability.mode === "reserve" && (freed || entry.spent > entry.reserved));
+    try {
+      if (entry.version > entry.stored && due) await this.#commits.add(entry);
+      else await this.#commits.pending(entry);
+    } catch (cause) {
+      throw new LimiterError("storage", "the ledger could not store its state; nothing was decided", { cause });
+    }
+    if (entry.version > entry.stored && durability.mode === "lazy") {
+      entry.promised = entry.version;
+      this.#commitBy(this.#now() + durability.everyMs);
+    }
+  }
+
+  #commitBy(at: number): void {
+    if (at >= this.#lazyAt) return;
+    this.#lazyAt = at;
+    this.#host.later(at - this.#now(), () => {
+      this.#lazyAt = Number.POSITIVE_INFINITY;
+      for (const entry of this.#entries.values()) {
+        if (entry.promised > entry.stored) this.#commits.add(entry).catch(() => {});
+      }
+    });
+  }
+
+  #write(entries: ReadonlySet<Entry>): void | Promise<void> {
+    const saves = [...entries].map(saveOf);
+    const written = this.#host.store.write(saves.map((save) => save.change));
+    const stored = () => {
+      this.#failing = false;
+      for (const save of saves) markStored(save);
+    };
+    return written ? written.then(stored) : stored();
+  }
+
+  /** Memory returns to what is stored, but for what answers have already promised. */
+  #takeBack(entries: ReadonlySet<Entry>): void {
+    this.#failing = true;
+    for (const entry of entries) if (entry.promised <= entry.stored) this.#entries.delete(entry.address);
+  }
+}
+
+/** An entry as it was when it was handed to the store. */
+interface Save {
+  entry: Entry;
+  change: KeyChange;
+  version: number;
+  spent: number;
+  reserve: number;
+}
+
+function saveOf(entry: Entry): Save {
+  const { address, version, spent, reserve } = entry;
+  const state = entry.state && reserve > 0 ? { ...entry.state, reserved: reserve } : entry.state;
+  const holders = [...entry.unsaved].map((id): [string, HolderState] => [id, entry.holders.get(id) as HolderState]);
+  const change = { address, state, holders, wholeAt: reserve > 0 ? null : entry.wholeAt };
+  return { entry, change, version, spent, reserve };
+}
+
+function markStored({ entry, change, version, spent, reserve }: Save): void {
+  entry.stored = version;
+  entry.reserved = reserve;
+  entry.spent -= spent;
+  for (const [id, state] of change.holders) if (entry.holders.get(id) === state) entry.unsaved.delete(id);
+}
+
+/** Whether the store doesn't say what memory says. */
+function isAhead(entry: Entry): boolean {
+  return entry.version > entry.stored || entry.reserved > 0;
+}
+
+function remember(entry: Entry, request: LedgerRequest, reply: LedgerReply, now: number): void {
+  if (!entry.holders.has(request.holder)) {
+    for (const [id, { at }] of entry.holders) if (at < now - HOLDER_MS) entry.holders.delete(id);
+  }
+  entry.holders.set(request.holder, { seq: request.seq, at: now, reply });
+}
+
+function read(store: LedgerStore, address: string) {
+  try {
+    return store.read(address);
+  } catch (cause) {
+    if (cause instanceof LimiterError) throw cause;
+    throw new LimiterError("storage", "the ledger could not read its state", { cause });
+  }
+}

@@ -1,0 +1,59 @@
+// What holders and ledgers say to each other. Plain JSON, flat where it is long, with no time
+// of day in it: clocks differ between machines, so that only durations travel.
+import type { PolicySpec } from "../contract.ts";
+
+/** How a policy that changes takes over a key that lived under another; see carry.ts. */
+export type Carry = "share" | "used" | "reset";
+
+/** When a ledger commits what a request changed; see durability.ts. */
+export type Durability = { mode: "strict" } | { mode: "reserve"; chunk: number } | { mode: "lazy"; everyMs: number };
+
+/** The kinds of op: take tokens, look at what a take would answer, give back, start afresh. */
+export const TAKE = 0;
+export const PEEK = 1;
+export const REFUND = 2;
+export const RESET = 3;
+
+/** Calls on one key, decided in order and committed at once. */
+export interface LedgerRequest {
+  v: 1;
+  /** Who asks: a random id, new at every start of a holder. */
+  holder: string;
+  /** Rises with every new request of a holder to a key; a retry repeats it. */
+  seq: number;
+  /** All of them must admit a take. */
+  policies: PolicySpec[];
+  /** "share" unless given. */
+  carry?: Carry;
+  /** The ledger's own unless given. */
+  durability?: Durability;
+  /** kind and amount of each op, one behind the other. */
+  ops: number[];
+}
+
+/** Numbers of one policy's outcome in a reply. */
+export const OUTCOME_CELLS = 4;
+
+/** The answer to a request. */
+export interface LedgerReply {
+  v: 1;
+  /** For each op and each policy: admitted (0 or 1), remaining, retryAfterMs (-1: never), resetMs. */
+  outcomes: number[];
+  /** Present if the ledger decided by other policies than those of the request; see step.ts. */
+  policies?: PolicySpec[];
+  /** Present if nothing was decided; `outcomes` is then empty. */
+  error?: { code: "request" | "storage" | "protocol" | "closed"; message: string };
+}
+
+/** How a design reaches ledgers. Made by a host, for example durableObject(env.LEDGER). */
+export interface Link {
+  /** What the ledgers commit, and when; "strict" if they were not told. */
+  readonly durability: Durability;
+  /**
+   * Sends to the ledger of that address.
+   * @throws whatever kept the answer away; the request may or may not have been decided
+   */
+  ask(address: string, request: LedgerRequest): Promise<LedgerReply>;
+  /** Gives up what the link holds. */
+  close?(): Promise<void>;
+}

@@ -1,0 +1,43 @@
+import type { KeyState, PolicySpec } from "../contract.ts";
+import { LimiterError } from "../errors.ts";
+import type { LedgerReply } from "./messages.ts";
+
+/** What a ledger keeps of a key. Plain JSON: all numbers are whole and below 2^53. */
+export interface LedgerState {
+  v: 1;
+  policies: PolicySpec[];
+  /** The state under each policy. */
+  keys: KeyState[];
+  /** When the policies were last changed, epoch ms; 0: never. */
+  since: number;
+  /** Tokens that may have been admitted since this was stored; absent: none. See keeper.ts. */
+  reserved?: number;
+}
+
+/** What a ledger remembers of a holder, so that a retry changes nothing. */
+export interface HolderState {
+  seq: number;
+  /** When it was last heard, epoch ms. */
+  at: number;
+  reply: LedgerReply;
+}
+
+/** How long a holder that stays silent is remembered: far longer than anyone retries. */
+export const HOLDER_MS = 10 * 60_000;
+
+/**
+ * The state in `text`, as JSON.stringify wrote it.
+ * @throws {LimiterError} "storage": it is damaged, or was written by a later version
+ */
+export function parseState(text: string): LedgerState {
+  let state: LedgerState;
+  try {
+    state = JSON.parse(text);
+  } catch (cause) {
+    throw new LimiterError("storage", "a stored ledger state is damaged: it is no JSON", { cause });
+  }
+  if (state?.v !== 1) {
+    throw new LimiterError("storage", `a stored ledger state has version ${state?.v}; this version of sluice reads 1`);
+  }
+  return state;
+}

@@ -1,0 +1,214 @@
+// Carries calls to ledgers. Calls on one key that come while a request is under way travel
+// together in the next one: each is still decided on its own, in order, but a round trip and a
+// commit serve all of them. Nobody waits beyond the deadline, or for a ledger known to be gone.
+import type { Ambient, PolicySpec } from "../contract.ts";
+import { LimiterError } from "../errors.ts";
+import type { Carry, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
+import { errorOf } from "../ledger/replies.ts";
+import { Breaker } from "./breaker.ts";
+import { type Batch, type Delivery, Lane, type Waiting } from "./lane.ts";
+
+export interface CourierOptions {
+  link: Link;
+  ambient: Pick<Ambient, "monotonic" | "schedule">;
+  /** This holder's id. */
+  holder: string;
+  policies: PolicySpec[];
+  carry: Carry;
+  /** Longest that a call waits, ms. */
+  deadlineMs: number;
+}
+
+/** Calls in one request at most. */
+const BATCH_MAX = 1024;
+/** Calls that wait for one key at most, and for all keys. More are turned away at once. */
+const LANE_MAX = 8 * BATCH_MAX;
+const WAITING_MAX = 65_536;
+/** Keys in trouble that are remembered; more are known by the state of the link alone. */
+const LANES_MAX = 10_000;
+const RETRY_MS_MIN = 10;
+
+export class Courier {
+  readonly stats = { requests: 0, retries: 0, expired: 0, shed: 0, blocked: 0 };
+  readonly #options: CourierOptions;
+  readonly #lanes = new Map<string, Lane>();
+  /** The state of the link as a whole, and the keys that failed since anyone had an answer. */
+  readonly #breaker = new Breaker();
+  readonly #troubled = new Set<string>();
+  #seq = 0;
+  #waiting = 0;
+
+  constructor(options: CourierOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The ledger's answer to one call; null if there is none within the deadline.
+   * @throws {RangeError | LimiterError} the ledger refused the request as such
+   */
+  send(address: string, kind: number, amount: number): Promise<Delivery | null> | null {
+    if (this.blockedMs(address) > 0) {
+      this.stats.blocked++;
+      return null;
+    }
+    const lane = this.#lane(address);
+    if (lane.queue.length >= LANE_MAX || this.#waiting >= WAITING_MAX) {
+      this.stats.shed++;
+      return null;
+    }
+    return new Promise((resolve, reject) => {
+      const { ambient, deadlineMs } = this.#options;
+      // A busy process may come late to its timers: answers that are already there go first.
+      const cancelTimer = ambient.schedule(deadlineMs, () => {
+        waiting.cancelTimer = ambient.schedule(0, () => this.#expire(lane, waiting));
+      });
+      const waiting: Waiting = { kind, amount, settled: false, resolve, reject, cancelTimer };
+      this.#waiting++;
+      lane.queue.push(waiting);
+      if (lane.flight || lane.departing) return;
+      lane.departing = true;
+      // What else this tick has for the key comes along.
+      queueMicrotask(() => {
+        lane.departing = false;
+        this.#depart(lane);
+      });
+    });
+  }
+
+  /** Ms until the ledger of that address is tried again; 0: it is thought to be there. */
+  blockedMs(address: string): number {
+    const now = this.#options.ambient.monotonic();
+    return Math.max(this.#breaker.blockedMs(now), this.#lanes.get(address)?.breaker.blockedMs(now) ?? 0);
+  }
+
+  /** Lets everyone go who still waits. */
+  close(): void {
+    for (const lane of this.#lanes.values()) {
+      for (const waiting of [...(lane.flight?.waiting ?? []), ...lane.queue]) this.#settle(waiting, null);
+    }
+    this.#lanes.clear();
+  }
+
+  #lane(address: string): Lane {
+    let lane = this.#lanes.get(address);
+    if (!lane) {
+      if (this.#lanes.size >= LANES_MAX) this.#forgetTrouble();
+      lane = new Lane(address);
+      this.#lanes.set(address, lane);
+    }
+    return lane;
+  }
+
+  /** Forgets the oldest key that nobody waits for. */
+  #forgetTrouble(): void {
+    for (const lane of this.#lanes.values()) {
+      if (lane.flight || lane.departing || lane.queue.length > 0) continue;
+      this.#lanes.delete(lane.address);
+      return;
+    }
+  }
+
+  /** Sends what waits, if nothing is under way. */
+  #depart(lane: Lane): void {
+    if (lane.flight) return;
+    const waiting = lane.board(BATCH_MAX);
+    if (waiting.length === 0) {
+      if (lane.idle) this.#lanes.delete(lane.address);
+      return;
+    }
+    const { holder, policies, carry, link, ambient } = this.#options;
+    const ops: number[] = [];
+    for (const { kind, amount } of waiting) ops.push(kind, amount);
+    const request: LedgerRequest = {
+      v: 1,
+      holder,
+      seq: ++this.#seq,
+      policies,
+      carry,
+      ops,
+      durability: link.durability,
+    };
+    lane.flight = { request, waiting, sentAt: ambient.monotonic(), attempts: 0 };
+    this.stats.requests++;
+    this.#send(lane, lane.flight);
+  }
+
+  #send(lane: Lane, batch: Batch): void {
+    const now = this.#options.ambient.monotonic();
+    this.#breaker.tried(now);
+    lane.breaker.tried(now);
+    batch.attempts++;
+    this.#options.link.ask(lane.address, batch.request).then(
+      (reply) => this.#arrived(lane, batch, reply),
+      () => this.#failed(lane, batch),
+    );
+  }
+
+  #arrived(lane: Lane, batch: Batch, reply: LedgerReply): void {
+    const error = errorOf(reply);
+    // A store that fails may be back in a moment, as a ledger out of reach may.
+    if (error instanceof LimiterError && error.code === "storage") return this.#failed(lane, batch);
+    this.#troubled.clear();
+    this.#breaker.succeeded();
+    lane.breaker.succeeded();
+    for (const [index, waiting] of batch.waiting.entries()) {
+      if (error) this.#settle(waiting, null, error);
+      else this.#settle(waiting, { reply, index, sentAt: batch.sentAt });
+    }
+    if (lane.flight === batch) this.#next(lane);
+  }
+
+  /** Tries again with the same seq, so that nothing is charged twice, while someone waits. */
+  #failed(lane: Lane, batch: Batch): void {
+    const { ambient, deadlineMs } = this.#options;
+    if (lane.flight !== batch) return;
+    const pause = RETRY_MS_MIN * 2 ** (batch.attempts - 1);
+    const left = batch.sentAt + deadlineMs - ambient.monotonic();
+    if (pause < left && batch.waiting.some((waiting) => !waiting.settled)) {
+      this.stats.retries++;
+      ambient.schedule(pause, () => {
+        if (lane.flight === batch) this.#send(lane, batch);
+      });
+      return;
+    }
+    this.#giveUp(lane, batch);
+  }
+
+  #giveUp(lane: Lane, batch: Batch): void {
+    const now = this.#options.ambient.monotonic();
+    lane.breaker.failed(now);
+    // One key's ledger that is gone must not stop the others: the link counts distinct keys.
+    if (this.#breaker.blocking || !this.#troubled.has(lane.address)) this.#breaker.failed(now);
+    this.#troubled.add(lane.address);
+    for (const waiting of batch.waiting) this.#settle(waiting, null);
+    // Those behind it would wait just as much in vain while the ledger is thought to be gone.
+    if (lane.breaker.blockedMs(now) > 0) {
+      for (const waiting of lane.queue) this.#settle(waiting, null);
+    }
+    this.#next(lane);
+  }
+
+  #next(lane: Lane): void {
+    lane.flight = null;
+    this.#depart(lane);
+  }
+
+  /** One call's deadline has come. */
+  #expire(lane: Lane, waiting: Waiting): void {
+    if (waiting.settled) return;
+    this.stats.expired++;
+    this.#settle(waiting, null);
+    const batch = lane.flight;
+    const overdue = batch && this.#options.ambient.monotonic() - batch.sentAt >= this.#options.deadlineMs;
+    if (batch && (overdue || batch.waiting.every((other) => other.settled))) this.#giveUp(lane, batch);
+  }
+
+  #settle(waiting: Waiting, delivery: Delivery | null, error?: Error): void {
+    if (waiting.settled) return;
+    waiting.settled = true;
+    this.#waiting--;
+    waiting.cancelTimer();
+    if (error) waiting.reject(error);
+    else waiting.resolve(delivery);
+  }
+}
