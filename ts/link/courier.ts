@@ -147,7 +147,10 @@ export class Courier {
   #arrived(lane: Lane, batch: Batch, reply: LedgerReply): void {
     const error = errorOf(reply);
     // A store that fails may be back in a moment, as a ledger out of reach may.
-    if (error instanceof LimiterError && error.code === "storage") return this.#failed(lane, batch);
+    if (error instanceof LimiterError && error.code === "storage") {
+      this.#failed(lane, batch);
+      return;
+    }
     this.#troubled.clear();
     this.#breaker.succeeded();
     lane.breaker.succeeded();
