@@ -153,20 +153,24 @@ export class Keeper {
       reserve: 0,
       wholeAt: now,
     };
-    this.#entries.set(address, entry);
     this.#evict();
+    this.#entries.set(address, entry);
     return entry;
   }
 
+  /** Makes room for another key: gives up one of the longest unused that the store knows as well. */
   #evict(): void {
-    if (this.#entries.size <= (this.#host.keysMax ?? 100_000)) return;
+    if (this.#entries.size < (this.#host.keysMax ?? 100_000)) return;
     let tries = EVICTION_TRIES;
     for (const entry of this.#entries.values()) {
-      if (!isAhead(entry) && !this.#commits.pending(entry)) {
+      if (tries-- === 0) return;
+      if (this.#commits.pending(entry)) continue;
+      if (!isAhead(entry)) {
         this.#entries.delete(entry.address);
         return;
       }
-      if (--tries === 0) return;
+      entry.reserve = 0;
+      this.#commits.add(entry).catch(() => {});
     }
   }
 
