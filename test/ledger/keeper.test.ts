@@ -156,6 +156,97 @@ describe("a host that crashes and whose disk fails", () => {
   });
 });
 
+describe("a commit", () => {
+  const request = (seq: number, ops: number[]): LedgerRequest => ({ v: 1, holder: "h", seq, policies: [spec], ops });
+
+  function hostWith(
+    ends: ("stored" | "lost" | "doubtful")[],
+    afterMs: number,
+    durability: Durability = { mode: "strict" },
+  ) {
+    const ambient = new FakeAmbient(DAY);
+    const disk: Disk = new Map();
+    const fate = () => ({ end: ends.shift() ?? "stored", afterMs }) as const;
+    const keeper = new Keeper({
+      store: faultyStore(disk, fate, ambient.schedule, () => true),
+      durability,
+      now: ambient.now,
+      soon: (callback) => ambient.schedule(0, callback),
+      later: (ms, callback) => ambient.schedule(ms, callback),
+      instantiate,
+    });
+    const ask = async (seq: number, ops: number[]) => {
+      const asked = keeper.ask("key", request(seq, ops)).then(
+        (reply) => reply.outcomes.slice(0, 2),
+        (error) => error.code,
+      );
+      await ambient.pass(100);
+      return asked;
+    };
+    return { ambient, disk, keeper, ask };
+  }
+
+  for (const afterMs of [0, 10]) {
+    test(`that fails takes back what it was to store, after ${afterMs} ms`, async () => {
+      const { ask } = hostWith(["stored", "lost", "doubtful", "stored"], afterMs);
+      expect(await ask(1, [0, 10])).toEqual([1, 50]);
+      expect(await ask(2, [0, 10])).toBe("storage");
+      expect(await ask(3, [1, 1])).toEqual([1, 50]);
+      expect(await ask(4, [0, 5])).toBe("storage");
+      // Stored after all: the retry has its answer and is charged once.
+      expect(await ask(4, [0, 5])).toEqual([1, 45]);
+      expect(await ask(5, [0, 5])).toEqual([1, 40]);
+    });
+  }
+
+  for (const durability of [{ mode: "strict" }, { mode: "reserve", chunk: 1 }] as Durability[]) {
+    test(`holds back every answer that was decided on top of it: ${durability.mode}`, async () => {
+      const { ambient, keeper } = hostWith(["lost"], 50, durability);
+      const answers: string[] = [];
+      const ask = (name: string, seq: number, ops: number[]) =>
+        keeper.ask("key", request(seq, ops)).then(
+          () => answers.push(`${name} answered`),
+          () => answers.push(`${name} failed`),
+        );
+      void ask("take", 1, [0, 60]);
+      await ambient.pass(10);
+      void ask("refused take", 2, [0, 1]);
+      void ask("peek", 3, [1, 1]);
+      await ambient.pass(10);
+      expect(answers).toEqual([]);
+      await ambient.pass(100);
+      expect(answers.sort()).toEqual(["peek failed", "refused take failed", "take failed"]);
+    });
+  }
+
+  test("that fails behind lazy answers is made up for before any other answer leaves", async () => {
+    const { ask, ambient, disk } = hostWith(["lost", "lost", "stored"], 0, { mode: "lazy", everyMs: 200 });
+    expect(await ask(1, [0, 10])).toEqual([1, 50]);
+    await ambient.pass(300);
+    expect(disk.size).toBe(0);
+    expect(await ask(2, [0, 1])).toBe("storage");
+    expect(await ask(3, [0, 1])).toEqual([1, 48]);
+    expect(disk.size).toBe(1);
+  });
+
+  test("of several keys in one tick is one write", async () => {
+    const ambient = new FakeAmbient(DAY);
+    const writes: number[] = [];
+    const store = memoryStore();
+    const keeper = new Keeper({
+      store: { ...store, write: (changes) => void writes.push(changes.length) },
+      durability: { mode: "strict" },
+      now: ambient.now,
+      soon: (callback) => ambient.schedule(0, callback),
+      later: () => {},
+      instantiate,
+    });
+    for (let key = 0; key < 50; key++) void keeper.ask(`key${key}`, request(1, [0, 1]));
+    await ambient.pass(1);
+    expect(writes).toEqual([50]);
+  });
+});
+
 describe("what is kept in memory", () => {
   const hostOver = (keysMax: number, ambient: FakeAmbient, durability: Durability) =>
     new Keeper({

@@ -133,7 +133,8 @@ test("over any link, each call is settled once, in time and by its own answer", 
     fc.asyncProperty(fc.nat(), async (seed) => {
       const random = seeded(seed);
       const ambient = new FakeAmbient(0, random);
-      const open = new Map<string, number>();
+      const answered = new Set<number>();
+      const done = new Set<number>();
       const seen = new Map<string, { seq: number; ops: string }>();
       const problems: string[] = [];
       const courier = courierOver(async (address, request) => {
@@ -141,10 +142,15 @@ test("over any link, each call is settled once, in time and by its own answer", 
         if (before && request.seq < before.seq) problems.push("a seq went back");
         if (before?.seq === request.seq && before.ops !== String(request.ops)) problems.push("a retry differs");
         seen.set(address, { seq: request.seq, ops: String(request.ops) });
-        open.set(address, (open.get(address) ?? 0) + 1);
+        // When this turn's answers have been read:
+        await settle();
+        const abandoned = (ops: string) => ops.split(",").every((cell, at) => at % 2 === 0 || done.has(Number(cell)));
+        if (before && before.seq < request.seq && !answered.has(before.seq) && !abandoned(before.ops)) {
+          problems.push("two requests are under way for one key");
+        }
         await new Promise<void>((resolve) => ambient.schedule(Math.floor(random() * 400), resolve));
-        open.set(address, (open.get(address) ?? 0) - 1);
         const fate = random();
+        if (fate < 0.2 || fate >= 0.25) answered.add(request.seq);
         if (fate < 0.15) throw new Error("lost");
         if (fate < 0.2) return { v: 1, outcomes: [], error: { code: "storage", message: "full" } };
         if (fate < 0.25) await new Promise(() => {});
@@ -156,6 +162,7 @@ test("over any link, each call is settled once, in time and by its own answer", 
         const delivery = courier.send(`key${Math.floor(random() * 3)}`, 0, call);
         settled.push(
           Promise.resolve(delivery).then((got) => {
+            done.add(call);
             if (got && remainingOf(got) !== call) problems.push(`call ${call} got another's answer`);
             if (ambient.now() > sentAt + 1000) problems.push(`call ${call} waited ${ambient.now() - sentAt} ms`);
           }),

@@ -7,7 +7,7 @@ import { forfeitReserved } from "./forfeit.ts";
 import { GroupCommit } from "./group-commit.ts";
 import type { Durability, LedgerReply, LedgerRequest } from "./messages.ts";
 import { HOLDER_MS, type HolderState, type LedgerState } from "./state.ts";
-import { type Meters, step } from "./step.ts";
+import { type Meters, type Step, step } from "./step.ts";
 import type { KeyChange, LedgerStore } from "./store.ts";
 
 /** What a host lends to its keeper. */
@@ -96,7 +96,7 @@ export class Keeper {
       entry.version++;
       entry.unsaved.add(request.holder);
     }
-    await this.#settled(entry, request.durability ?? this.#host.durability, result.freed);
+    await this.#settled(entry, request.durability ?? this.#host.durability, result);
     return result.reply;
   }
 
@@ -175,15 +175,17 @@ export class Keeper {
   }
 
   /** Resolves when the entry is stored as far as `durability` asks for. */
-  async #settled(entry: Entry, durability: Durability, freed: boolean): Promise<void> {
+  async #settled(entry: Entry, durability: Durability, { changed, freed }: Step): Promise<void> {
     entry.reserve = durability.mode === "reserve" ? durability.chunk : 0;
     const due =
       durability.mode === "strict" ||
       this.#failing ||
       (durability.mode === "reserve" && (freed || entry.spent > entry.reserved));
+    // An answer that changed nothing still rests on what is being stored.
+    const pending = this.#commits.pending(entry);
     try {
-      if (entry.version > entry.stored && due) await this.#commits.add(entry);
-      else await this.#commits.pending(entry);
+      if (entry.version > entry.stored && due && (changed || !pending)) await this.#commits.add(entry);
+      else await pending;
     } catch (cause) {
       throw new LimiterError("storage", "the ledger could not store its state; nothing was decided", { cause });
     }

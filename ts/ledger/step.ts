@@ -76,7 +76,8 @@ export function step(
 /** The policies to decide by: those of the request, unless the key's changed a moment ago. */
 function lasting(state: LedgerState | null, request: LedgerRequest, now: number): PolicySpec[] {
   if (state === null || sameSpecs(state.policies, request.policies)) return request.policies;
-  const settled = now - state.since >= POLICY_MS_MIN || state.since > now;
+  // A change that lies ahead means that the clock was set back.
+  const settled = state.since === 0 || state.since > now || now - state.since >= POLICY_MS_MIN;
   return settled ? request.policies : state.policies;
 }
 
