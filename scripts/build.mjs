@@ -47,7 +47,7 @@ const asc = (target) => run(bin("asc"), ["--config", "asconfig.json", "--target"
 const types = () => run(bin("tsc"), ["-p", "ts/tsconfig.json"], { cwd: root });
 
 async function main() {
-  await rm(`${root}dist`, { recursive: true, force: true });
+  if (!quick) await rm(`${root}dist`, { recursive: true, force: true });
   await mkdir(`${root}dist/workerd`, { recursive: true });
   await Promise.all([asc("release"), ...(quick ? [] : [asc("debug"), types()])]);
   await Promise.all([

@@ -1,6 +1,6 @@
 import type { Ambient, Clock, Limiter, LocalLimiter, Policy } from "./contract.ts";
 import { instantiate } from "./core/instantiate.ts";
-import type { Design, HolderContext, OnUnreachable } from "./designs/design.ts";
+import type { Design, HolderContext, OnUnreachable, Remote } from "./designs/design.ts";
 import { local } from "./designs/local.ts";
 import { badOption, requireKnown } from "./errors.ts";
 import type { Carry, Link } from "./ledger/messages.ts";
@@ -28,11 +28,13 @@ export interface LimiterOptions {
    * tokens, or "reset" to a whole budget. A key's policy changes at most every 30 s.
    */
   carry?: Carry;
+  /** Is told what kept a ledger's answer away, for your log; what it throws is your own. */
+  onError?: (error: unknown) => void;
   /** The time; the platform's unless given. For tests. */
   clock?: Clock;
 }
 
-const OPTIONS = ["policy", "name", "design", "link", "onUnreachable", "deadline", "carry", "clock"];
+const OPTIONS = ["policy", "name", "design", "link", "onUnreachable", "deadline", "carry", "onError", "clock"];
 
 /** Makes createLimiter for a platform. */
 export function limiterFor(ambient: Ambient) {
@@ -71,10 +73,10 @@ function policiesOf(policy: LimiterOptions["policy"]): readonly Policy[] {
   return Object.freeze([...policies]);
 }
 
-function remoteOf(options: LimiterOptions, design: Design): HolderContext["remote"] {
+function remoteOf(options: LimiterOptions, design: Design): Remote | undefined {
   const { link, onUnreachable, carry = "share" } = options;
   if (!design.needsLink) {
-    for (const name of ["link", "onUnreachable", "deadline", "carry"] as const) {
+    for (const name of ["link", "onUnreachable", "deadline", "carry", "onError"] as const) {
       if (options[name] !== undefined) throw new RangeError(`design ${design.kind}() takes no ${name}`);
     }
     return undefined;
@@ -94,5 +96,7 @@ function remoteOf(options: LimiterOptions, design: Design): HolderContext["remot
   if (carry !== "share" && carry !== "used" && carry !== "reset") {
     throw badOption("carry", carry, '"share", "used" or "reset"');
   }
-  return { link, onUnreachable, carry, deadlineMs: toMs("deadline", options.deadline ?? "1s") };
+  const { onError } = options;
+  if (onError !== undefined && typeof onError !== "function") throw badOption("onError", onError, "a function");
+  return { link, onUnreachable, carry, onError, deadlineMs: toMs("deadline", options.deadline ?? "1s") };
 }

@@ -19,7 +19,7 @@ function courierOver(ask: Link["ask"], ambient: FakeAmbient, deadlineMs = 1000):
 }
 
 const remainingOf = (delivery: { reply: LedgerReply; index: number } | null) =>
-  delivery && delivery.reply.outcomes[delivery.index * 4 + 1];
+  delivery?.reply.outcomes[delivery.index * 4 + 1];
 
 describe("calls on one key", () => {
   test("share a request while one is under way, in their order", async () => {

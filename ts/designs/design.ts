@@ -26,6 +26,15 @@ export interface Holder {
 /** What the user chose for when no ledger can be asked. */
 export type OnUnreachable = "deny" | "allow";
 
+/** A design's way to ledgers, and what to do without it. */
+export interface Remote {
+  link: Link;
+  onUnreachable: OnUnreachable;
+  deadlineMs: number;
+  carry: Carry;
+  onError: ((error: unknown) => void) | undefined;
+}
+
 /** What a holder is made of. */
 export interface HolderContext {
   /** The limiter's name. */
@@ -36,7 +45,7 @@ export interface HolderContext {
   /** A fresh instance of the core. */
   instantiate(): CoreExports;
   /** Present if the design needs one. */
-  remote?: { link: Link; onUnreachable: OnUnreachable; deadlineMs: number; carry: Carry };
+  remote?: Remote;
 }
 
 /** A place on the triangle, chosen by the user: local(), exact(), ... */

@@ -48,9 +48,10 @@ class ExactHolder implements Holder {
     this.#durability = remote.link.durability;
     this.#allow = remote.onUnreachable === "allow";
     this.#denials = new Denials(denialsMax);
-    const { link, deadlineMs, carry } = remote;
+    const { link, deadlineMs, carry, onError } = remote;
     const specs = policies.map((policy) => policy.spec);
-    this.#courier = new Courier({ link, ambient, holder: holderId(ambient), policies: specs, carry, deadlineMs });
+    const holder = holderId(ambient);
+    this.#courier = new Courier({ link, ambient, holder, policies: specs, carry, deadlineMs, onError });
   }
 
   async ask(key: string, op: Op): Promise<Answer> {
@@ -104,7 +105,10 @@ class ExactHolder implements Holder {
   }
 
   #withoutLedger(address: string, op: Op): Answer {
-    if (op[0] !== "take") throw new LimiterError("unreachable", "the ledger gave no answer within the deadline");
+    if (op[0] !== "take") {
+      const cause = this.#courier.lastError;
+      throw new LimiterError("unreachable", "the ledger gave no answer within the deadline", { cause });
+    }
     this.#fallback++;
     const admitted = this.#allow;
     const retryAfterMs = admitted ? 0 : Math.max(1, Math.ceil(this.#courier.blockedMs(address)));

@@ -55,7 +55,7 @@ export class LedgerObject extends DurableObject {
       store: this.#store(),
       durability: strict(),
       now: () => Date.now(),
-      soon: queueMicrotask,
+      soon: (callback) => queueMicrotask(callback),
       later: (ms, callback) => void setTimeout(callback, ms),
       instantiate,
     });

@@ -187,7 +187,7 @@ export class Keeper {
       if (entry.version > entry.stored && due && (changed || !pending)) await this.#commits.add(entry);
       else await pending;
     } catch (cause) {
-      throw new LimiterError("storage", "the ledger could not store its state; nothing was decided", { cause });
+      throw new LimiterError("storage", `nothing was decided, the ledger could not store it: ${cause}`, { cause });
     }
     if (entry.version > entry.stored && durability.mode === "lazy") {
       entry.promised = entry.version;
@@ -264,6 +264,6 @@ function read(store: LedgerStore, address: string) {
     return store.read(address);
   } catch (cause) {
     if (cause instanceof LimiterError) throw cause;
-    throw new LimiterError("storage", "the ledger could not read its state", { cause });
+    throw new LimiterError("storage", `nothing was decided, the ledger could not read its state: ${cause}`, { cause });
   }
 }

@@ -6,7 +6,7 @@ import { LimiterError } from "../errors.ts";
 import type { Carry, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
 import { errorOf } from "../ledger/replies.ts";
 import { Breaker } from "./breaker.ts";
-import { type Batch, type Delivery, Lane, type Waiting } from "./lane.ts";
+import { type Batch, type Delivery, Lane, type Turn, type Waiting } from "./lane.ts";
 
 export interface CourierOptions {
   link: Link;
@@ -17,6 +17,8 @@ export interface CourierOptions {
   carry: Carry;
   /** Longest that a call waits, ms. */
   deadlineMs: number;
+  /** Is told what kept an answer away. */
+  onError?: ((error: unknown) => void) | undefined;
 }
 
 /** Calls in one request at most. */
@@ -30,12 +32,15 @@ const RETRY_MS_MIN = 10;
 
 export class Courier {
   readonly stats = { requests: 0, retries: 0, expired: 0, shed: 0, blocked: 0 };
+  /** What last kept an answer away. */
+  lastError: unknown;
   readonly #options: CourierOptions;
   readonly #lanes = new Map<string, Lane>();
   /** The state of the link as a whole, and the keys that failed since anyone had an answer. */
   readonly #breaker = new Breaker();
   readonly #troubled = new Set<string>();
   #seq = 0;
+  #turn: Turn | null = null;
   #waiting = 0;
 
   constructor(options: CourierOptions) {
@@ -57,17 +62,15 @@ export class Courier {
       return null;
     }
     return new Promise((resolve, reject) => {
-      const { ambient, deadlineMs } = this.#options;
-      // A busy process may come late to its timers: answers that are already there go first.
-      const cancelTimer = ambient.schedule(deadlineMs, () => {
-        waiting.cancelTimer = ambient.schedule(0, () => this.#expire(lane, waiting));
-      });
-      const waiting: Waiting = { kind, amount, settled: false, resolve, reject, cancelTimer };
+      const turn = this.#turn ?? this.#beginTurn();
+      const waiting: Waiting = { lane, turn, kind, amount, settled: false, resolve, reject };
+      turn.waiting.push(waiting);
+      turn.open++;
       this.#waiting++;
       lane.queue.push(waiting);
       if (lane.flight || lane.departing) return;
       lane.departing = true;
-      // What else this tick has for the key comes along.
+      // What else this turn has for the key comes along.
       queueMicrotask(() => {
         lane.departing = false;
         this.#depart(lane);
@@ -87,6 +90,22 @@ export class Courier {
       for (const waiting of [...(lane.flight?.waiting ?? []), ...lane.queue]) this.#settle(waiting, null);
     }
     this.#lanes.clear();
+  }
+
+  #beginTurn(): Turn {
+    const { ambient, deadlineMs } = this.#options;
+    const turn: Turn = { waiting: [], open: 0, cancelTimer: () => {} };
+    // A busy process may come late to its timers: answers that are already there go first.
+    turn.cancelTimer = ambient.schedule(deadlineMs, () => {
+      turn.cancelTimer = ambient.schedule(0, () => {
+        for (const waiting of turn.waiting) this.#expire(waiting);
+      });
+    });
+    this.#turn = turn;
+    queueMicrotask(() => {
+      this.#turn = null;
+    });
+    return turn;
   }
 
   #lane(address: string): Lane {
@@ -140,7 +159,7 @@ export class Courier {
     batch.attempts++;
     this.#options.link.ask(lane.address, batch.request).then(
       (reply) => this.#arrived(lane, batch, reply),
-      () => this.#failed(lane, batch),
+      (error) => this.#failed(lane, batch, error),
     );
   }
 
@@ -148,7 +167,7 @@ export class Courier {
     const error = errorOf(reply);
     // A store that fails may be back in a moment, as a ledger out of reach may.
     if (error instanceof LimiterError && error.code === "storage") {
-      this.#failed(lane, batch);
+      this.#failed(lane, batch, error);
       return;
     }
     this.#troubled.clear();
@@ -162,7 +181,9 @@ export class Courier {
   }
 
   /** Tries again with the same seq, so that nothing is charged twice, while someone waits. */
-  #failed(lane: Lane, batch: Batch): void {
+  #failed(lane: Lane, batch: Batch, error: unknown): void {
+    this.lastError = error;
+    this.#options.onError?.(error);
     const { ambient, deadlineMs } = this.#options;
     if (lane.flight !== batch) return;
     const pause = RETRY_MS_MIN * 2 ** (batch.attempts - 1);
@@ -197,8 +218,9 @@ export class Courier {
   }
 
   /** One call's deadline has come. */
-  #expire(lane: Lane, waiting: Waiting): void {
+  #expire(waiting: Waiting): void {
     if (waiting.settled) return;
+    const { lane } = waiting;
     this.stats.expired++;
     this.#settle(waiting, null);
     const batch = lane.flight;
@@ -210,7 +232,7 @@ export class Courier {
     if (waiting.settled) return;
     waiting.settled = true;
     this.#waiting--;
-    waiting.cancelTimer();
+    if (--waiting.turn.open === 0) waiting.turn.cancelTimer();
     if (error) waiting.reject(error);
     else waiting.resolve(delivery);
   }

@@ -10,8 +10,20 @@ export interface Delivery {
   sentAt: number;
 }
 
+/** Calls that began in one turn of the event loop. They share a timer. */
+// Not all that wait for the same ledger do: in Workers a timer dies with the request that it was
+// set for, and others must not hang for that.
+export interface Turn {
+  waiting: Waiting[];
+  /** How many of them still wait. */
+  open: number;
+  cancelTimer(): void;
+}
+
 /** A call on its way to a ledger. */
 export interface Waiting {
+  lane: Lane;
+  turn: Turn;
   kind: number;
   amount: number;
   /** Whether it has had its answer, or waits no longer. */
@@ -19,7 +31,6 @@ export interface Waiting {
   /** null: no answer came in time. */
   resolve(delivery: Delivery | null): void;
   reject(error: Error): void;
-  cancelTimer(): void;
 }
 
 /** Calls that travel to a ledger in one request. */

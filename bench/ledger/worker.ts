@@ -1,0 +1,79 @@
+// Runs inside workerd: drives one key on one Durable Object, with many calls in flight.
+import { DurableObject } from "cloudflare:workers";
+import { createLimiter, type Durability, exact, lazy, reserve, strict, tokenBucket } from "sluice";
+import { durableObject, type LedgerNamespace, LedgerObject } from "sluice/durable-object";
+
+export { LedgerObject };
+
+interface Sql {
+  exec(query: string, ...values: unknown[]): { toArray(): Record<string, number>[] };
+}
+
+/** The plain way: one call and one write for each request. */
+export class PlainObject extends DurableObject {
+  readonly #sql: Sql;
+  #tat: number;
+
+  constructor(ctx: { storage: { sql: Sql } }, env: unknown) {
+    super(ctx as never, env as never);
+    this.#sql = ctx.storage.sql;
+    this.#sql.exec("CREATE TABLE IF NOT EXISTS bucket (id INTEGER PRIMARY KEY, tat REAL)");
+    this.#tat = this.#sql.exec("SELECT tat FROM bucket").toArray()[0]?.tat ?? 0;
+  }
+
+  async take(cost: number, ms: number, burst: number): Promise<{ success: boolean; retryAfterMs: number }> {
+    const now = Date.now();
+    const tat = Math.max(this.#tat, now) + cost * ms;
+    if (tat - now > burst * ms) return { success: false, retryAfterMs: tat - now - burst * ms };
+    this.#tat = tat;
+    this.#sql.exec("INSERT OR REPLACE INTO bucket (id, tat) VALUES (0, ?)", tat);
+    return { success: true, retryAfterMs: 0 };
+  }
+}
+
+interface Env {
+  LEDGER: LedgerNamespace;
+  PLAIN: { idFromName(name: string): unknown; get(id: unknown): PlainObject };
+}
+
+const RATE_PER_S = 1e9;
+
+const DURABILITIES: Record<string, Durability> = {
+  strict: strict(),
+  reserve: reserve(10_000),
+  lazy: lazy({ every: "1s" }),
+};
+
+/** A call on the key, in the way that is measured. */
+function callerOf(mode: string, env: Env, round: string): () => Promise<{ success: boolean }> {
+  if (mode === "plain") {
+    const stub = () => env.PLAIN.get(env.PLAIN.idFromName(round));
+    return () => stub().take(1, 1e-6, RATE_PER_S);
+  }
+  const link = durableObject(env.LEDGER, { durability: DURABILITIES[mode] as Durability });
+  const policy = tokenBucket({ rate: RATE_PER_S, per: "1s" });
+  const limiter = createLimiter({ policy, name: round, design: exact(), link, onUnreachable: "deny", deadline: "10s" });
+  return () => limiter.limit("key");
+}
+
+export default {
+  async fetch(request: Request, env: Env): Promise<Response> {
+    const url = new URL(request.url);
+    const inFlight = Number(url.searchParams.get("inFlight"));
+    const ms = Number(url.searchParams.get("ms"));
+    const mode = url.searchParams.get("mode") ?? "plain";
+    const call = callerOf(mode, env, `${mode}-${url.searchParams.get("round")}`);
+    await call();
+    const start = Date.now();
+    let admitted = 0;
+    let calls = 0;
+    const drive = async () => {
+      while (Date.now() - start < ms) {
+        calls++;
+        if ((await call()).success) admitted++;
+      }
+    };
+    await Promise.all(Array.from({ length: inFlight }, drive));
+    return Response.json({ admitted, calls, ms: Date.now() - start });
+  },
+};
