@@ -32,8 +32,8 @@ export class KeyedLimiter implements LocalLimiter {
     this.#holder = holder;
   }
 
-  async limit(key: Key, options?: LimitOptions): Promise<Decision> {
-    return this.#ask(key, ["take", costOf(options)]);
+  limit(key: Key, options?: LimitOptions): Promise<Decision> {
+    return this.#ask(key, () => ["take", costOf(options)]);
   }
 
   limitSync(key: Key, options?: LimitOptions): Decision {
@@ -51,16 +51,16 @@ export class KeyedLimiter implements LocalLimiter {
     return Promise.all(keys.map((key, index) => this.limit(key, costs && { cost: costs[index] as number })));
   }
 
-  async peek(key: Key, options?: LimitOptions): Promise<Decision> {
-    return this.#ask(key, ["peek", costOf(options)]);
+  peek(key: Key, options?: LimitOptions): Promise<Decision> {
+    return this.#ask(key, () => ["peek", costOf(options)]);
   }
 
-  async refund(key: Key, count: number): Promise<Decision> {
-    return this.#ask(key, ["refund", requireInteger("count", count, 1, Number.MAX_SAFE_INTEGER)]);
+  refund(key: Key, count: number): Promise<Decision> {
+    return this.#ask(key, () => ["refund", requireInteger("count", count, 1, Number.MAX_SAFE_INTEGER)]);
   }
 
-  async reset(key: Key): Promise<Decision> {
-    return this.#ask(key, ["reset"]);
+  reset(key: Key): Promise<Decision> {
+    return this.#ask(key, () => ["reset"]);
   }
 
   bounds(options: BoundsOptions = {}): Bounds {
@@ -79,7 +79,8 @@ export class KeyedLimiter implements LocalLimiter {
     await this.#holder.close();
   }
 
-  async #ask(key: Key, op: Op): Promise<Decision> {
+  async #ask(key: Key, opOf: () => Op): Promise<Decision> {
+    const op = opOf();
     const answer = await this.#holder.ask(this.#address(key), op, this.#now());
     // Read again: the answer may have taken a while, and its durations count from its arrival.
     return this.#decision(answer, op, this.#now());

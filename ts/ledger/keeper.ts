@@ -87,7 +87,7 @@ export class Keeper {
     const entry = this.#entry(address, now);
     const result = step(this.#meters, entry.state, entry.holders.get(request.holder), request, now);
     if (!result.replayed) {
-      remember(entry, request, result.reply, now);
+      remember(entry, request, now);
       entry.wholeAt = result.wake;
     }
     if (result.changed) {
@@ -252,11 +252,11 @@ function isAhead(entry: Entry): boolean {
   return entry.version > entry.stored || entry.reserved > 0;
 }
 
-function remember(entry: Entry, request: LedgerRequest, reply: LedgerReply, now: number): void {
+function remember(entry: Entry, request: LedgerRequest, now: number): void {
   if (!entry.holders.has(request.holder)) {
     for (const [id, { at }] of entry.holders) if (at < now - HOLDER_MS) entry.holders.delete(id);
   }
-  entry.holders.set(request.holder, { seq: request.seq, at: now, reply });
+  entry.holders.set(request.holder, { seq: request.seq, at: now, before: entry.state });
 }
 
 function read(store: LedgerStore, address: string) {

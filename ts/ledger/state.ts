@@ -1,6 +1,5 @@
 import type { KeyState, PolicySpec } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
-import type { LedgerReply } from "./messages.ts";
 
 /** What a ledger keeps of a key. Plain JSON: all numbers are whole and below 2^53. */
 export interface LedgerState {
@@ -14,12 +13,17 @@ export interface LedgerState {
   reserved?: number;
 }
 
-/** What a ledger remembers of a holder, so that a retry changes nothing. */
+/**
+ * What a ledger remembers of a holder, so that a retry changes nothing. The reply itself isn't
+ * kept: it follows from the state before, the time, and the request, which a retry repeats.
+ */
 export interface HolderState {
+  /** Of its last request. */
   seq: number;
-  /** When it was last heard, epoch ms. */
+  /** When that came, epoch ms. */
   at: number;
-  reply: LedgerReply;
+  /** The key's state before it. */
+  before: LedgerState | null;
 }
 
 /** How long a holder that stays silent is remembered: far longer than anyone retries. */

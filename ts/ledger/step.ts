@@ -49,11 +49,16 @@ export function step(
 ): Step {
   if (request.v !== 1) throw new LimiterError("protocol", `request has version ${request.v}; this ledger speaks 1`);
   if (holder && holder.seq === request.seq) {
-    return { state, reply: holder.reply, replayed: true, changed: false, freed: false, admitted: 0, wake: now };
+    const { reply } = decide(meters, holder.before, request, holder.at);
+    return { state, reply, replayed: true, changed: false, freed: false, admitted: 0, wake: now };
   }
   if (holder && holder.seq > request.seq) {
     throw new LimiterError("protocol", `request ${request.seq} was superseded by ${holder.seq} of the same holder`);
   }
+  return decide(meters, state, request, now);
+}
+
+function decide(meters: Meters, state: LedgerState | null, request: LedgerRequest, now: number): Step {
   if (request.policies.length === 0) throw new RangeError("a request must name at least one policy");
   const specs = lasting(state, request, now);
   const policies = specs.map(policyOf);
