@@ -5,6 +5,7 @@ import { Tally } from "../../ts/cli/tally.ts";
 test("counts and the list of the most denied are those of a plain count and a full sort", () => {
   const calls = fc.array(fc.tuple(fc.constantFrom(..."abcdefgh", "__proto__", "constructor"), fc.boolean()), {
     maxLength: 100,
+    size: "max",
   });
   fc.assert(
     fc.property(calls, fc.nat(12), (list, limit) => {

@@ -9,7 +9,7 @@ export type OnLine = (bytes: Buffer, start: number, end: number, number: number)
  * Cuts chunks of bytes into lines, without their LF or CRLF and without a byte order mark.
  *
  * Memory: what is kept between chunks is at most `lengthMax` bytes, however long a line is. Of
- * a longer line only the beginning goes to `onTooLong`, and the rest is passed over.
+ * a longer line (its CR counts) only the beginning goes to `onTooLong`; the rest is passed over.
  */
 export class LineSplitter {
   readonly #lengthMax: number;
@@ -32,7 +32,7 @@ export class LineSplitter {
     for (;;) {
       const end = chunk.indexOf(NEWLINE, start);
       if (end < 0) break;
-      if (this.#kept === 0 && !this.#tooLong) this.#emit(chunk, start, end);
+      if (this.#kept === 0) this.#emit(chunk, start, end);
       else {
         this.#keep(chunk, start, end);
         this.#emitKept();
@@ -44,7 +44,7 @@ export class LineSplitter {
 
   /** The last line may lack its end. */
   end(): void {
-    if (this.#kept > 0 || this.#tooLong) this.#emitKept();
+    if (this.#kept > 0) this.#emitKept();
   }
 
   #keep(chunk: Buffer, start: number, end: number): void {
@@ -68,9 +68,12 @@ export class LineSplitter {
 
   #emit(bytes: Buffer, from: number, to: number): void {
     const number = ++this.#number;
-    const end = to > from && bytes[to - 1] === RETURN ? to - 1 : to;
+    if (to - from > this.#lengthMax) {
+      this.#onTooLong(bytes, from, from + this.#lengthMax, number);
+      return;
+    }
     const start = number === 1 && BOM.equals(bytes.subarray(from, from + BOM.length)) ? from + BOM.length : from;
-    if (end - start > this.#lengthMax) this.#onTooLong(bytes, start, start + this.#lengthMax, number);
-    else this.#onLine(bytes, start, end, number);
+    const end = to > start && bytes[to - 1] === RETURN ? to - 1 : to;
+    this.#onLine(bytes, start, end, number);
   }
 }
