@@ -61,21 +61,18 @@ export class Courier {
       this.stats.shed++;
       return null;
     }
-    return new Promise((resolve, reject) => {
-      const turn = this.#turn ?? this.#beginTurn();
-      const waiting: Waiting = { lane, turn, kind, amount, settled: false, resolve, reject };
-      turn.waiting.push(waiting);
-      turn.open++;
-      this.#waiting++;
-      lane.queue.push(waiting);
-      if (lane.flight || lane.departing) return;
-      lane.departing = true;
+    const turn = this.#turn ?? this.#beginTurn();
+    const waiting: Waiting = { lane, turn, kind, amount, wake() {}, settled: false, delivery: null, error: null };
+    turn.waiting.push(waiting);
+    turn.open++;
+    this.#waiting++;
+    lane.queue.push(waiting);
+    if (!lane.flight && lane.departing === null) {
+      lane.departing = this.#options.ambient.monotonic();
       // What else this turn has for the key comes along.
-      queueMicrotask(() => {
-        lane.departing = false;
-        this.#depart(lane);
-      });
-    });
+      queueMicrotask(() => this.#depart(lane));
+    }
+    return this.#wait(waiting);
   }
 
   /** Ms until the ledger of that address is tried again; 0: it is thought to be there. */
@@ -90,6 +87,22 @@ export class Courier {
       for (const waiting of [...(lane.flight?.waiting ?? []), ...lane.queue]) this.#settle(waiting, null);
     }
     this.#lanes.clear();
+  }
+
+  /**
+   * Waits until the call is settled. When its turn comes to send the next batch, it does that
+   * itself: in Workers, what one request has begun ends with that request, so that a batch must be
+   * sent by one of those who wait for it.
+   */
+  async #wait(waiting: Waiting): Promise<Delivery | null> {
+    while (!waiting.settled) {
+      await new Promise<void>((resolve) => {
+        waiting.wake = resolve;
+      });
+      if (!waiting.settled) this.#depart(waiting.lane);
+    }
+    if (waiting.error) throw waiting.error;
+    return waiting.delivery;
   }
 
   #beginTurn(): Turn {
@@ -121,7 +134,7 @@ export class Courier {
   /** Forgets the oldest key that nobody waits for. */
   #forgetTrouble(): void {
     for (const lane of this.#lanes.values()) {
-      if (lane.flight || lane.departing || lane.queue.length > 0) continue;
+      if (lane.flight || lane.departing !== null || lane.queue.length > 0) continue;
       this.#lanes.delete(lane.address);
       return;
     }
@@ -129,6 +142,7 @@ export class Courier {
 
   /** Sends what waits, if nothing is under way. */
   #depart(lane: Lane): void {
+    lane.departing = null;
     if (lane.flight) return;
     const waiting = lane.board(BATCH_MAX);
     if (waiting.length === 0) {
@@ -212,28 +226,39 @@ export class Courier {
     this.#next(lane);
   }
 
+  /** The way is free: the first in line sends the next batch. */
   #next(lane: Lane): void {
     lane.flight = null;
-    this.#depart(lane);
+    const { leader } = lane;
+    if (!leader) {
+      this.#depart(lane);
+      return;
+    }
+    lane.departing = this.#options.ambient.monotonic();
+    leader.wake();
   }
 
   /** One call's deadline has come. */
   #expire(waiting: Waiting): void {
     if (waiting.settled) return;
     const { lane } = waiting;
+    const { ambient, deadlineMs } = this.#options;
+    const isOverdue = (since: number) => ambient.monotonic() - since >= deadlineMs;
     this.stats.expired++;
     this.#settle(waiting, null);
     const batch = lane.flight;
-    const overdue = batch && this.#options.ambient.monotonic() - batch.sentAt >= this.#options.deadlineMs;
-    if (batch && (overdue || batch.waiting.every((other) => other.settled))) this.#giveUp(lane, batch);
+    if (batch) {
+      if (isOverdue(batch.sentAt) || batch.waiting.every((other) => other.settled)) this.#giveUp(lane, batch);
+    } else if (lane.departing !== null && isOverdue(lane.departing)) this.#next(lane);
   }
 
-  #settle(waiting: Waiting, delivery: Delivery | null, error?: Error): void {
+  #settle(waiting: Waiting, delivery: Delivery | null, error: Error | null = null): void {
     if (waiting.settled) return;
     waiting.settled = true;
+    waiting.delivery = delivery;
+    waiting.error = error;
     this.#waiting--;
     if (--waiting.turn.open === 0) waiting.turn.cancelTimer();
-    if (error) waiting.reject(error);
-    else waiting.resolve(delivery);
+    waiting.wake();
   }
 }

@@ -26,11 +26,13 @@ export interface Waiting {
   turn: Turn;
   kind: number;
   amount: number;
+  /** Wakes the caller: it is settled, or is to send the next batch. */
+  wake(): void;
   /** Whether it has had its answer, or waits no longer. */
   settled: boolean;
   /** null: no answer came in time. */
-  resolve(delivery: Delivery | null): void;
-  reject(error: Error): void;
+  delivery: Delivery | null;
+  error: Error | null;
 }
 
 /** Calls that travel to a ledger in one request. */
@@ -48,8 +50,8 @@ export class Lane {
   readonly breaker = new Breaker();
   readonly queue: Waiting[] = [];
   flight: Batch | null = null;
-  /** Whether the end of this tick will send what waits. */
-  departing = false;
+  /** Since when someone is about to send what waits, monotonic ms. */
+  departing: number | null = null;
 
   constructor(address: string) {
     this.address = address;
@@ -57,7 +59,12 @@ export class Lane {
 
   /** Whether it can be forgotten. */
   get idle(): boolean {
-    return !this.flight && !this.departing && this.queue.length === 0 && !this.breaker.troubled;
+    return !this.flight && this.departing === null && this.queue.length === 0 && !this.breaker.troubled;
+  }
+
+  /** The first in line that still waits. */
+  get leader(): Waiting | undefined {
+    return this.queue.find((waiting) => !waiting.settled);
   }
 
   /** Takes the next batch's calls off the queue, without those who wait no longer. */
