@@ -6,7 +6,7 @@ import { LimiterError } from "../errors.ts";
 import type { Carry, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
 import { errorOf } from "../ledger/replies.ts";
 import { Breaker } from "./breaker.ts";
-import { type Batch, type Delivery, Lane, type Turn, type Waiting } from "./lane.ts";
+import { type Batch, type Delivery, Lane, type Waiting } from "./lane.ts";
 
 export interface CourierOptions {
   link: Link;
@@ -40,7 +40,6 @@ export class Courier {
   readonly #breaker = new Breaker();
   readonly #troubled = new Set<string>();
   #seq = 0;
-  #turn: Turn | null = null;
   #waiting = 0;
 
   constructor(options: CourierOptions) {
@@ -61,10 +60,17 @@ export class Courier {
       this.stats.shed++;
       return null;
     }
-    const turn = this.#turn ?? this.#beginTurn();
-    const waiting: Waiting = { lane, turn, kind, amount, wake() {}, settled: false, delivery: null, error: null };
-    turn.waiting.push(waiting);
-    turn.open++;
+    const waiting: Waiting = {
+      lane,
+      kind,
+      amount,
+      wake() {},
+      settled: false,
+      delivery: null,
+      error: null,
+      cancelTimer() {},
+    };
+    this.#watch(waiting);
     this.#waiting++;
     lane.queue.push(waiting);
     if (!lane.flight && lane.departing === null) {
@@ -101,24 +107,42 @@ export class Courier {
       });
       if (!waiting.settled) this.#depart(waiting.lane);
     }
+    waiting.cancelTimer();
     if (waiting.error) throw waiting.error;
     return waiting.delivery;
   }
 
-  #beginTurn(): Turn {
+  /**
+   * Keeps time for one call. Every call has a timer of its own until it goes on: in Workers a
+   * request may wait for what another one does only while it has something to wait for itself.
+   */
+  #watch(waiting: Waiting): void {
     const { ambient, deadlineMs } = this.#options;
-    const turn: Turn = { waiting: [], open: 0, cancelTimer: () => {} };
-    // A busy process may come late to its timers: answers that are already there go first.
-    turn.cancelTimer = ambient.schedule(deadlineMs, () => {
-      turn.cancelTimer = ambient.schedule(0, () => {
-        for (const waiting of turn.waiting) this.#expire(waiting);
+    const after = (ms: number, callback: () => void) => {
+      waiting.cancelTimer = ambient.schedule(ms, callback);
+    };
+    const halfMs = deadlineMs / 2;
+    after(halfMs, () => {
+      this.#hurry(waiting.lane);
+      after(halfMs, () => {
+        // A busy process may come late to its timers: answers that are already there go first.
+        after(0, () => {
+          after(deadlineMs, () => {});
+          this.#expire(waiting);
+        });
       });
     });
-    this.#turn = turn;
-    queueMicrotask(() => {
-      this.#turn = null;
-    });
-    return turn;
+  }
+
+  /** Half the time is over: whoever was to send may be gone, or the message lost. Do it again. */
+  #hurry(lane: Lane): void {
+    const { ambient, deadlineMs } = this.#options;
+    const late = ambient.monotonic() - deadlineMs / 2;
+    const { flight, departing } = lane;
+    if (flight && flight.lastSentAt <= late) {
+      this.stats.retries++;
+      this.#send(lane, flight);
+    } else if (!flight && departing !== null && departing <= late) this.#next(lane);
   }
 
   #lane(address: string): Lane {
@@ -161,7 +185,7 @@ export class Courier {
       ops,
       durability: link.durability,
     };
-    lane.flight = { request, waiting, sentAt: ambient.monotonic(), attempts: 0 };
+    lane.flight = { request, waiting, sentAt: ambient.monotonic(), lastSentAt: 0, attempts: 0 };
     this.stats.requests++;
     this.#send(lane, lane.flight);
   }
@@ -171,6 +195,7 @@ export class Courier {
     this.#breaker.tried(now);
     lane.breaker.tried(now);
     batch.attempts++;
+    batch.lastSentAt = now;
     this.#options.link.ask(lane.address, batch.request).then(
       (reply) => this.#arrived(lane, batch, reply),
       (error) => this.#failed(lane, batch, error),
@@ -258,7 +283,6 @@ export class Courier {
     waiting.delivery = delivery;
     waiting.error = error;
     this.#waiting--;
-    if (--waiting.turn.open === 0) waiting.turn.cancelTimer();
     waiting.wake();
   }
 }

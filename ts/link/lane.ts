@@ -10,20 +10,9 @@ export interface Delivery {
   sentAt: number;
 }
 
-/** Calls that began in one turn of the event loop. They share a timer. */
-// Not all that wait for the same ledger do: in Workers a timer dies with the request that it was
-// set for, and others must not hang for that.
-export interface Turn {
-  waiting: Waiting[];
-  /** How many of them still wait. */
-  open: number;
-  cancelTimer(): void;
-}
-
 /** A call on its way to a ledger. */
 export interface Waiting {
   lane: Lane;
-  turn: Turn;
   kind: number;
   amount: number;
   /** Wakes the caller: it is settled, or is to send the next batch. */
@@ -33,14 +22,16 @@ export interface Waiting {
   /** null: no answer came in time. */
   delivery: Delivery | null;
   error: Error | null;
+  cancelTimer(): void;
 }
 
 /** Calls that travel to a ledger in one request. */
 export interface Batch {
   request: LedgerRequest;
   waiting: Waiting[];
-  /** Monotonic ms. */
+  /** When it was first sent, and last; monotonic ms. */
   sentAt: number;
+  lastSentAt: number;
   attempts: number;
 }
 
