@@ -1,2 +1,30 @@
+export * from "./batch";
+export {
+  absorbKey,
+  BINARY,
+  decideInteger,
+  decideKey,
+  INTEGER,
+  KEY_BYTES_MAX,
+  LATIN1,
+  openKeys,
+  refundKey,
+  resetKey,
+  seedKeys,
+  UTF16,
+} from "./keys";
+export { growsCheaply } from "./memory";
 export { FIXED_WINDOW, SLIDING_WINDOW, TOKEN_BUCKET } from "./policy";
 export { outAt, policyAt, scratch, scratchDecide, scratchRebase, scratchRefund } from "./scratch";
+export {
+  ALLOW_NEW,
+  COMMIT,
+  DENY_NEW,
+  EVICT_FULLEST,
+  keysHeld,
+  openTable,
+  REPORT,
+  timesAllowed,
+  timesDenied,
+  timesEvicted,
+} from "./table";

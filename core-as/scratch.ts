@@ -1,6 +1,7 @@
 // The ledger's way into the arithmetic: the host writes a policy and a key's state here, makes
 // its calls, and reads the state back. One key at a time; nothing is kept between keys.
 import { Cells } from "./cells";
+import { reserve } from "./memory";
 import { decide, refund } from "./policy";
 import { rebaseBucket } from "./token-bucket";
 
@@ -16,9 +17,9 @@ let stateBytes: usize = 0;
 export function scratch(cells: u32): usize {
   const bytes = (<usize>cells) << 3;
   if (bytes > stateBytes) {
-    // The stub runtime frees the last block alone; growing in doublings bounds what is lost.
+    // Nothing is given back; growing in doublings bounds what is lost.
     stateBytes = max(bytes, stateBytes << 1);
-    stateAt = heap.alloc(stateBytes);
+    stateAt = reserve(stateBytes, 8);
   }
   return stateAt;
 }

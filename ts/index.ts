@@ -5,7 +5,7 @@ export const createLimiter = limiterFor(ambient);
 
 export type * from "./contract.ts";
 export { exact } from "./designs/exact.ts";
-export { local } from "./designs/local.ts";
+export { type LocalOptions, local } from "./designs/local.ts";
 export { LimiterError, type LimiterErrorCode } from "./errors.ts";
 export type { LimiterOptions } from "./limiter.ts";
 export type { Duration } from "./policies/duration.ts";

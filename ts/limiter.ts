@@ -1,9 +1,10 @@
 import type { Clock, Decision, Key, Limiter, LimitOptions, Link, LocalLimiter, Op, Policy } from "./contract.ts";
 import { instantiate } from "./core/instantiate.ts";
 import type { Answer, Design, Holder } from "./designs/design.ts";
-import { local } from "./designs/local.ts";
+import { type LocalDesign, local } from "./designs/local.ts";
 import { badOption, LimiterError, requireInteger, requireKnown } from "./errors.ts";
 import { encodeKey } from "./key.ts";
+import { tableLimiter } from "./local-limiter.ts";
 
 export interface LimiterOptions {
   policy: Policy;
@@ -17,14 +18,22 @@ export interface LimiterOptions {
   clock?: Clock;
 }
 
-/** Makes createLimiter for a platform, which gives the time. */
-export function limiterFor(ambient: Clock) {
+/** What a platform gives to limiters. */
+export interface Platform {
+  clock: Clock;
+  /** Fills an array with random bytes. */
+  random(bytes: Uint8Array<ArrayBuffer>): void;
+}
+
+/** Makes createLimiter for a platform. */
+export function limiterFor({ clock: ambient, random }: Platform) {
+  const TableLimiter = tableLimiter(KeyedLimiter);
   /**
    * Makes a limiter.
    *
    * @throws {RangeError} an option is missing, out of range, unknown, or does not fit another
    */
-  function createLimiter(options: LimiterOptions & { design?: undefined }): LocalLimiter;
+  function createLimiter(options: LimiterOptions & { design?: LocalDesign }): LocalLimiter;
   function createLimiter(options: LimiterOptions): Limiter;
   function createLimiter(options: LimiterOptions): Limiter {
     requireKnown("createLimiter", options, ["policy", "name", "design", "link", "clock"]);
@@ -35,12 +44,14 @@ export function limiterFor(ambient: Clock) {
     if (typeof clock?.now !== "function") throw badOption("clock", clock, "an object with now(), which gives epoch ms");
     if (design.needsLink && !link) throw new RangeError(`design ${design.kind}() needs a link to its ledgers`);
     if (!design.needsLink && link) throw new RangeError(`design ${design.kind}() takes no link`);
-    return new KeyedLimiter(name, policy, clock, design.hold({ policy, clock, link, instantiate }));
+    const holder = design.hold({ policy, clock, link, instantiate, random });
+    if (holder.table) return new TableLimiter(name, policy, clock, holder, holder.table);
+    return new KeyedLimiter(name, policy, clock, holder);
   }
   return createLimiter;
 }
 
-class KeyedLimiter implements LocalLimiter {
+export class KeyedLimiter implements Limiter {
   readonly name: string;
   readonly policy: Policy;
   readonly #clock: Clock;
@@ -56,28 +67,19 @@ class KeyedLimiter implements LocalLimiter {
   }
 
   async limit(key: Key, options?: LimitOptions): Promise<Decision> {
-    return this.#ask(key, ["take", costOf(options)]);
-  }
-
-  limitSync(key: Key, options?: LimitOptions): Decision {
-    if (!this.#holder.askSync)
-      throw new LimiterError("unsupported", "limitSync needs the design local(); use await limit(...)");
-    const op: Op = ["take", costOf(options)];
-    const address = this.#address(key);
-    const now = this.#now();
-    return this.#decision(this.#holder.askSync(address, op, now), op, now);
+    return this.ask(key, ["take", costOf(options)]);
   }
 
   async peek(key: Key, options?: LimitOptions): Promise<Decision> {
-    return this.#ask(key, ["peek", costOf(options)]);
+    return this.ask(key, ["peek", costOf(options)]);
   }
 
   async refund(key: Key, count: number): Promise<Decision> {
-    return this.#ask(key, ["refund", requireInteger("count", count, 1, Number.MAX_SAFE_INTEGER)]);
+    return this.ask(key, ["refund", requireInteger("count", count, 1, Number.MAX_SAFE_INTEGER)]);
   }
 
   async reset(key: Key): Promise<Decision> {
-    return this.#ask(key, ["reset"]);
+    return this.ask(key, ["reset"]);
   }
 
   async close(): Promise<void> {
@@ -86,26 +88,30 @@ class KeyedLimiter implements LocalLimiter {
     await this.#holder.close();
   }
 
-  async #ask(key: Key, op: Op): Promise<Decision> {
-    const answer = await this.#holder.ask(this.#address(key), op, this.#now());
+  protected async ask(key: Key, op: Op): Promise<Decision> {
+    const answer = await this.#holder.ask(this.address(key), op, this.now());
     // Read again: the answer may have taken a while, and its durations count from its arrival.
-    return this.#decision(answer, op, this.#now());
+    return this.decision(answer, op, this.now());
   }
 
-  #address(key: Key): string {
-    if (this.#closed) throw new LimiterError("closed", `limiter "${this.name}" is closed`);
+  protected address(key: Key): string {
+    this.assertOpen();
     return encodeKey(key);
   }
 
+  protected assertOpen(): void {
+    if (this.#closed) throw new LimiterError("closed", `limiter "${this.name}" is closed`);
+  }
+
   /** Whole epoch ms. Never earlier than the last one: a clock set back stands still here. */
-  #now(): number {
+  protected now(): number {
     const now = Math.floor(this.#clock.now());
     if (!Number.isSafeInteger(now) || now < 0) throw badOption("clock.now()", now, "a time in epoch ms, 0 or later");
     this.#last = Math.max(this.#last, now);
     return this.#last;
   }
 
-  #decision(answer: Answer, op: Op, now: number): Decision {
+  protected decision(answer: Answer, op: Op, now: number): Decision {
     const limit = this.policy.capacity;
     return {
       success: answer.admitted,
@@ -120,7 +126,7 @@ class KeyedLimiter implements LocalLimiter {
   }
 }
 
-function costOf(options: LimitOptions | undefined): number {
+export function costOf(options: LimitOptions | undefined): number {
   if (options === undefined) return 1;
   requireKnown("limit", options, ["cost"]);
   return requireInteger("cost", options.cost ?? 1, 1, Number.MAX_SAFE_INTEGER);

@@ -1,5 +1,6 @@
 import type { Clock, Link, Op, Outcome, Policy } from "../contract.ts";
 import type { CoreExports } from "../core/exports.ts";
+import type { Table } from "../core/table.ts";
 
 /** An outcome, and where it was decided. */
 export interface Answer extends Outcome {
@@ -9,8 +10,8 @@ export interface Answer extends Outcome {
 /** What a limiter asks to decide: the half of a design that runs in this process. */
 export interface Holder {
   ask(address: string, op: Op, now: number): Promise<Answer>;
-  /** Present where no promise is needed. */
-  askSync?(address: string, op: Op, now: number): Answer;
+  /** Present where all keys are in a table of this process. Opens it at the first call. */
+  table?(): Table;
   close(): Promise<void>;
 }
 
@@ -21,6 +22,8 @@ export interface HolderContext {
   link: Link | undefined;
   /** A fresh instance of the core. */
   instantiate(): CoreExports;
+  /** Fills an array with random bytes. Not to be called before the first request: Workers have none then. */
+  random(bytes: Uint8Array<ArrayBuffer>): void;
 }
 
 /** A place on the triangle, chosen by the user: local(), exact(), ... */

@@ -1,4 +1,9 @@
-import type { Clock } from "../contract.ts";
+import type { Platform } from "../limiter.ts";
 
 /** What every JavaScript platform has in common. Nothing here is touched at import. */
-export const ambient: Clock = { now: () => Date.now() };
+export const ambient: Platform = {
+  clock: { now: () => Date.now() },
+  random: (bytes) => {
+    crypto.getRandomValues(bytes);
+  },
+};

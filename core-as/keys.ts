@@ -1,0 +1,69 @@
+// The forms that a key comes in, and the calls on one key. What is hashed is the key's bytes
+// and then a tag that tells the forms apart, so that no two keys of different forms are one.
+import { Cells } from "./cells";
+import { reserve } from "./memory";
+import { outAt } from "./scratch";
+import { absorb, seedHash, siphash } from "./siphash";
+import { decideEntry, refundEntry, resetEntry } from "./table";
+
+/** A string whose characters are all below 256, a byte each. */
+export const LATIN1: u32 = 0;
+/** Any other string, two bytes a character. */
+export const UTF16: u32 = 1;
+/** An integer: the 8 bytes of an f64. */
+export const INTEGER: u32 = 2;
+/** 16 bytes. */
+export const BINARY: u32 = 3;
+
+/** Bytes of a key that fit into one call; a longer one is hashed in parts of this size first. */
+export const KEY_BYTES_MAX: u32 = 8192;
+/** Where the host writes a key's bytes. */
+export let keyAt: usize = 0;
+
+/** Makes room for keys and their tags, and says where; 0 if there is no memory. */
+export function openKeys(): usize {
+  keyAt = reserve(KEY_BYTES_MAX + 16, 16);
+  return keyAt;
+}
+
+/** Takes the 16 bytes at `keyAt` as the seed of the keys' hash. */
+export function seedKeys(): void {
+  seedHash(keyAt);
+}
+
+/**
+ * The fingerprint of the key at `at`, never zero. Its form is its length in bytes × 4 + its tag;
+ * there must be room for another byte behind it.
+ */
+export function fingerprintAt(at: usize, form: u32): u64 {
+  const bytes = form >> 2;
+  store<u8>(at + bytes, form & 3);
+  const hash = siphash(at, bytes + 1);
+  return hash ? hash : 1;
+}
+
+/** Takes the first KEY_BYTES_MAX bytes of a longer key. */
+export function absorbKey(): void {
+  absorb(keyAt, KEY_BYTES_MAX);
+}
+
+/** Decides on the key at `keyAt`, or on what is left of a longer one; mode: see table.ts. */
+export function decideKey(form: u32, now: f64, cost: f64, mode: u32): bool {
+  return decideEntry(fingerprintAt(keyAt, form), now, cost, mode, changetype<Cells>(outAt));
+}
+
+/** Decides on an integer key. */
+export function decideInteger(key: f64, now: f64, cost: f64, mode: u32): bool {
+  store<f64>(keyAt, key);
+  return decideKey((8 << 2) | INTEGER, now, cost, mode);
+}
+
+/** Gives `count` tokens back to the key at `keyAt`. */
+export function refundKey(form: u32, now: f64, count: f64): void {
+  refundEntry(fingerprintAt(keyAt, form), now, count);
+}
+
+/** Makes the budget of the key at `keyAt` whole. */
+export function resetKey(form: u32, now: f64): void {
+  resetEntry(fingerprintAt(keyAt, form), now);
+}

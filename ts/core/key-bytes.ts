@@ -1,0 +1,128 @@
+import { badOption } from "../errors.ts";
+import type { CoreExports } from "./exports.ts";
+
+/** A key as the table takes it: a string, a safe integer, or 16 bytes. */
+export type TableKey = string | number | Uint8Array;
+
+/** Bytes of a binary key: an IPv6 address, a UUID, half a SHA-256. */
+const BINARY_BYTES = 16;
+
+const WANTED = "a non-empty string, an array of strings, a safe integer, or a Uint8Array of 16 bytes";
+
+/**
+ * Brings keys into WASM, the only place that knows how.
+ *
+ * What is hashed is the same on every platform: a string's characters as one byte each if all
+ * are below 256, else as two; hence a lone surrogate is itself and not U+FFFD. A number's f64,
+ * a binary key's 16 bytes. The core adds a tag that keeps the four apart.
+ *
+ * A loop over charCodeAt, since TextEncoder.encodeInto takes no shared memory, maps all lone
+ * surrogates to one, and costs more than the loop at the length of a usual key (bench/RESULTS.md).
+ */
+export class KeyBytes {
+  readonly #core: CoreExports;
+  readonly #at: number;
+  readonly #room: number;
+  readonly #latin1: number;
+  readonly #utf16: number;
+  readonly #integer: number;
+  readonly #binary: number;
+  #bytes: Uint8Array;
+  #number: DataView;
+
+  constructor(core: CoreExports) {
+    this.#core = core;
+    this.#at = core.openKeys();
+    this.#room = core.KEY_BYTES_MAX.value;
+    this.#latin1 = core.LATIN1.value;
+    this.#utf16 = core.UTF16.value;
+    this.#integer = core.INTEGER.value;
+    this.#binary = core.BINARY.value;
+    this.#bytes = new Uint8Array(core.memory.buffer, this.#at, this.#room);
+    this.#number = new DataView(core.memory.buffer, this.#at, this.#room);
+  }
+
+  /** Room for the keys of a batch, bytes. */
+  get room(): number {
+    return this.#room;
+  }
+
+  /** Seeds the hash of all keys. @param fill  fills an array with random bytes */
+  seed(fill: (bytes: Uint8Array<ArrayBuffer>) => void): void {
+    const bytes = new Uint8Array(16);
+    fill(bytes);
+    this.#view().set(bytes);
+    this.#core.seedKeys();
+  }
+
+  /** Bytes that a key needs at most. */
+  size(key: TableKey): number {
+    return typeof key === "string" ? 2 * key.length : BINARY_BYTES;
+  }
+
+  /**
+   * Writes a key and returns its form: its bytes × 4 + its tag.
+   * @param offset  bytes behind the beginning of the room; the key's size must fit behind it
+   * @throws {RangeError} it is no key
+   */
+  write(key: TableKey, offset = 0): number {
+    const bytes = this.#view();
+    if (typeof key === "string") {
+      const length = key.length;
+      if (length <= this.#room) {
+        let all = 0;
+        for (let index = 0; index < length; index++) {
+          const char = key.charCodeAt(index);
+          all |= char;
+          bytes[offset + index] = char;
+        }
+        if (all < 256) return (length << 2) | this.#latin1;
+      }
+      return this.#writeLong(key, offset);
+    }
+    if (typeof key === "number") {
+      if (!Number.isSafeInteger(key)) throw badOption("key", key, "a safe integer");
+      // Adding zero makes one key of 0 and -0.
+      this.#number.setFloat64(offset, key + 0, true);
+      return (8 << 2) | this.#integer;
+    }
+    if (!(key instanceof Uint8Array) || key.length !== BINARY_BYTES) throw badOption("key", key, WANTED);
+    bytes.set(key, offset);
+    return (BINARY_BYTES << 2) | this.#binary;
+  }
+
+  /** A string that is wide, or longer than the room: all but its last part are hashed on the way. */
+  #writeLong(key: string, offset: number): number {
+    let all = 0;
+    for (let index = 0; index < key.length; index++) all |= key.charCodeAt(index);
+    const wide = all > 255;
+    const step = wide ? this.#room / 2 : this.#room;
+    let start = 0;
+    for (; key.length - start > step; start += step) {
+      this.#writePart(key, start, start + step, wide, 0);
+      this.#core.absorbKey();
+    }
+    const length = this.#writePart(key, start, key.length, wide, offset);
+    return (length << 2) | (wide ? this.#utf16 : this.#latin1);
+  }
+
+  #writePart(key: string, start: number, end: number, wide: boolean, offset: number): number {
+    const bytes = this.#bytes;
+    let at = offset;
+    for (let index = start; index < end; index++) {
+      const char = key.charCodeAt(index);
+      bytes[at++] = char;
+      if (wide) bytes[at++] = char >> 8;
+    }
+    return at - offset;
+  }
+
+  /** The room for keys. A memory that is not shared leaves an empty view behind when it grows. */
+  #view(): Uint8Array {
+    if (this.#bytes.length === 0) {
+      this.#bytes = new Uint8Array(this.#core.memory.buffer, this.#at, this.#room);
+      this.#number = new DataView(this.#core.memory.buffer, this.#at, this.#room);
+    }
+    return this.#bytes;
+  }
+}

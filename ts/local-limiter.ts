@@ -1,0 +1,83 @@
+import type { Clock, Decision, LimitOptions, LocalKey, LocalLimiter, LocalStats, Op, Policy } from "./contract.ts";
+import type { TableKey } from "./core/key-bytes.ts";
+import type { Table } from "./core/table.ts";
+import type { Holder } from "./designs/design.ts";
+import { answer } from "./designs/local.ts";
+import { badOption, requireInteger } from "./errors.ts";
+import { costOf, type KeyedLimiter } from "./limiter.ts";
+
+/**
+ * The limiter over a table of this process: whatever can be asked without a promise.
+ *
+ * A function of its base class, as that one's module needs this one.
+ */
+export function tableLimiter(
+  Keyed: typeof KeyedLimiter,
+): new (
+  name: string,
+  policy: Policy,
+  clock: Clock,
+  holder: Holder,
+  open: () => Table,
+) => LocalLimiter {
+  return class TableLimiter extends Keyed implements LocalLimiter {
+    readonly #open: () => Table;
+
+    constructor(name: string, policy: Policy, clock: Clock, holder: Holder, open: () => Table) {
+      super(name, policy, clock, holder);
+      this.#open = open;
+    }
+
+    limitSync(key: LocalKey, options?: LimitOptions): Decision {
+      return this.#askSync(key, ["take", costOf(options)]);
+    }
+
+    allow(key: LocalKey, cost = 1): boolean {
+      if (cost !== 1) requireInteger("cost", cost, 1, Number.MAX_SAFE_INTEGER);
+      return this.#open().take(this.#tableKey(key), this.now(), cost);
+    }
+
+    limitMany(keys: readonly LocalKey[], costs?: readonly number[]): Decision[] {
+      const tableKeys = this.#tableKeys(keys, costs);
+      const now = this.now();
+      return this.#open()
+        .decideMany(tableKeys, now, costs)
+        .map((outcome, index) => this.decision({ ...outcome, source: "local" }, ["take", costs?.[index] ?? 1], now));
+    }
+
+    allowMany(keys: readonly LocalKey[], costs?: readonly number[], into = new Uint8Array(keys.length)): Uint8Array {
+      if (into.length < keys.length) throw badOption("into", into, `an array of at least ${keys.length} bytes`);
+      this.#open().takeMany(this.#tableKeys(keys, costs), this.now(), costs, into);
+      return into;
+    }
+
+    stats(): LocalStats {
+      return this.#open().stats();
+    }
+
+    protected override async ask(key: LocalKey, op: Op): Promise<Decision> {
+      return this.#askSync(key, op);
+    }
+
+    #askSync(key: LocalKey, op: Op): Decision {
+      const tableKey = this.#tableKey(key);
+      const now = this.now();
+      return this.decision(answer(this.#open(), tableKey, op, now), op, now);
+    }
+
+    #tableKey(key: LocalKey): TableKey {
+      if (typeof key === "string" || Array.isArray(key)) return this.address(key as string | string[]);
+      this.assertOpen();
+      return key as number | Uint8Array;
+    }
+
+    /** All keys and costs, checked. */
+    #tableKeys(keys: readonly LocalKey[], costs: readonly number[] | undefined): readonly TableKey[] {
+      if (costs !== undefined && costs.length !== keys.length) {
+        throw badOption("costs", costs, `an array of ${keys.length}, a cost for each key`);
+      }
+      for (const cost of costs ?? []) requireInteger("cost", cost, 1, Number.MAX_SAFE_INTEGER);
+      return keys.map((key) => this.#tableKey(key));
+    }
+  };
+}
