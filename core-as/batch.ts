@@ -17,15 +17,16 @@ export const BATCH_FINGERPRINTS: u32 = BATCH_COSTS + BATCH_MAX * 8;
 export const BATCH_FORMS: u32 = BATCH_FINGERPRINTS + BATCH_MAX * 8;
 export const BATCH_ADMITTED: u32 = BATCH_FORMS + BATCH_MAX * 4;
 
-let batchAt: usize = 0;
+/** Where the batch is. */
+export let batchAt: usize = 0;
 
-/** Makes room for a batch, and says where; 0 if there is no memory. */
-export function openBatch(): usize {
+/** Makes room for a batch; false if there is no memory. */
+export function openBatch(): bool {
   batchAt = reserve(BATCH_ADMITTED + BATCH_MAX, 64);
-  return batchAt;
+  return batchAt != 0;
 }
 
-/** Keeps the cache lines' loads from being optimized away. */
+/** Exported, so that the loads that it sums are not optimized away. */
 export let touched: u64 = 0;
 
 /**

@@ -6,6 +6,7 @@ export {
   decideKey,
   INTEGER,
   KEY_BYTES_MAX,
+  keyAt,
   LATIN1,
   openKeys,
   refundKey,

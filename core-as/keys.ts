@@ -20,10 +20,10 @@ export const KEY_BYTES_MAX: u32 = 8192;
 /** Where the host writes a key's bytes. */
 export let keyAt: usize = 0;
 
-/** Makes room for keys and their tags, and says where; 0 if there is no memory. */
-export function openKeys(): usize {
+/** Makes room for keys and their tags; false if there is no memory. */
+export function openKeys(): bool {
   keyAt = reserve(KEY_BYTES_MAX + 16, 16);
-  return keyAt;
+  return keyAt != 0;
 }
 
 /** Takes the 16 bytes at `keyAt` as the seed of the keys' hash. */
@@ -33,7 +33,7 @@ export function seedKeys(): void {
 
 /**
  * The fingerprint of the key at `at`, never zero. Its form is its length in bytes × 4 + its tag;
- * there must be room for another byte behind it.
+ * what is behind it up to a multiple of 8, and at least one byte, is overwritten.
  */
 export function fingerprintAt(at: usize, form: u32): u64 {
   const bytes = form >> 2;

@@ -1,6 +1,5 @@
 // SipHash-1-3 with a 128-bit seed: keys come from attackers, who must not be able to choose
-// ones that meet in one place. It loads whole words of 8 bytes, and so reads up to 7 bytes
-// behind the message.
+// ones that meet in one place.
 //
 // Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012).
 
@@ -28,13 +27,12 @@ function restart(): void {
   absorbed = false;
 }
 
-/** The hash of the `bytes` at `at`, behind what was absorbed. */
+/** The hash of the `bytes` at `at`, behind what was absorbed. Writes up to 7 bytes behind them. */
 export function siphash(at: usize, bytes: u32): u64 {
   const last = at + (bytes & ~7);
   const kept = (<u64>(bytes & 7)) << 3;
-  const tail = (load<u64>(last) & (((<u64>1) << kept) - 1)) | ((<u64>bytes) << 56);
-  // Finalization is three more rounds, as if on words of zeros.
-  const hash = compress(at, last, tail, last + 32);
+  store<u64>(last, (load<u64>(last) & (((<u64>1) << kept) - 1)) | ((<u64>bytes) << 56));
+  const hash = compress(at, last + 8, false);
   if (absorbed) restart();
   return hash;
 }
@@ -43,17 +41,18 @@ export function siphash(at: usize, bytes: u32): u64 {
 export function absorb(at: usize, bytes: u32): void {
   assert((bytes & 255) == 0, "the hash ends with the low byte of the whole length");
   absorbed = true;
-  compress(at, at + bytes, 0, at + bytes);
+  compress(at, at + bytes, true);
 }
 
-function compress(from: usize, last: usize, tail: u64, to: usize): u64 {
+/** Takes the words in from..to; then keeps the state, or finalizes it if there are no more. */
+// The round is written twice, since AssemblyScript has no way to share it that costs nothing.
+function compress(from: usize, to: usize, more: bool): u64 {
   let v0 = start0;
   let v1 = start1;
   let v2 = start2;
   let v3 = start3;
   for (let at = from; at < to; at += 8) {
-    const word = at < last ? load<u64>(at) : at == last ? tail : 0;
-    if (at == last + 8) v2 ^= 0xff;
+    const word = load<u64>(at);
     v3 ^= word;
     v0 += v1;
     v2 += v3;
@@ -66,11 +65,24 @@ function compress(from: usize, last: usize, tail: u64, to: usize): u64 {
     v2 = rotl(v2, 32);
     v0 ^= word;
   }
-  if (to == last) {
+  if (more) {
     start0 = v0;
     start1 = v1;
     start2 = v2;
     start3 = v3;
+    return 0;
+  }
+  v2 ^= 0xff;
+  for (let round = 0; round < 3; round++) {
+    v0 += v1;
+    v2 += v3;
+    v1 = rotl(v1, 13) ^ v0;
+    v3 = rotl(v3, 16) ^ v2;
+    v0 = rotl(v0, 32) + v3;
+    v2 += v1;
+    v3 = rotl(v3, 21) ^ v0;
+    v1 = rotl(v1, 17) ^ v2;
+    v2 = rotl(v2, 32);
   }
   return v0 ^ v1 ^ v2 ^ v3;
 }

@@ -106,6 +106,7 @@ export class KeyedLimiter implements Limiter {
   /** Whole epoch ms. Never earlier than the last one: a clock set back stands still here. */
   protected now(): number {
     const now = Math.floor(this.#clock.now());
+    if (now === this.#last) return now;
     if (!Number.isSafeInteger(now) || now < 0) throw badOption("clock.now()", now, "a time in epoch ms, 0 or later");
     this.#last = Math.max(this.#last, now);
     return this.#last;

@@ -22,6 +22,7 @@ export function tableLimiter(
 ) => LocalLimiter {
   return class TableLimiter extends Keyed implements LocalLimiter {
     readonly #open: () => Table;
+    #opened: Table | undefined;
 
     constructor(name: string, policy: Policy, clock: Clock, holder: Holder, open: () => Table) {
       super(name, policy, clock, holder);
@@ -34,25 +35,31 @@ export function tableLimiter(
 
     allow(key: LocalKey, cost = 1): boolean {
       if (cost !== 1) requireInteger("cost", cost, 1, Number.MAX_SAFE_INTEGER);
-      return this.#open().take(this.#tableKey(key), this.now(), cost);
+      return this.#table().take(this.#tableKey(key), this.now(), cost);
     }
 
     limitMany(keys: readonly LocalKey[], costs?: readonly number[]): Decision[] {
       const tableKeys = this.#tableKeys(keys, costs);
       const now = this.now();
-      return this.#open()
+      return this.#table()
         .decideMany(tableKeys, now, costs)
         .map((outcome, index) => this.decision({ ...outcome, source: "local" }, ["take", costs?.[index] ?? 1], now));
     }
 
     allowMany(keys: readonly LocalKey[], costs?: readonly number[], into = new Uint8Array(keys.length)): Uint8Array {
       if (into.length < keys.length) throw badOption("into", into, `an array of at least ${keys.length} bytes`);
-      this.#open().takeMany(this.#tableKeys(keys, costs), this.now(), costs, into);
+      this.#table().takeMany(this.#tableKeys(keys, costs), this.now(), costs, into);
       return into;
     }
 
     stats(): LocalStats {
-      return this.#open().stats();
+      this.assertOpen();
+      return this.#table().stats();
+    }
+
+    override async close(): Promise<void> {
+      await super.close();
+      this.#opened = undefined;
     }
 
     protected override async ask(key: LocalKey, op: Op): Promise<Decision> {
@@ -62,13 +69,19 @@ export function tableLimiter(
     #askSync(key: LocalKey, op: Op): Decision {
       const tableKey = this.#tableKey(key);
       const now = this.now();
-      return this.decision(answer(this.#open(), tableKey, op, now), op, now);
+      return this.decision(answer(this.#table(), tableKey, op, now), op, now);
     }
 
     #tableKey(key: LocalKey): TableKey {
       if (typeof key === "string" || Array.isArray(key)) return this.address(key as string | string[]);
       this.assertOpen();
       return key as number | Uint8Array;
+    }
+
+    /** The table, opened late: Workers have no randomness before the first request. */
+    #table(): Table {
+      this.#opened ??= this.#open();
+      return this.#opened;
     }
 
     /** All keys and costs, checked. */

@@ -32,6 +32,7 @@ export interface CoreExports {
   readonly INTEGER: Constant;
   readonly BINARY: Constant;
   readonly KEY_BYTES_MAX: Constant;
+  readonly keyAt: Constant;
   openKeys(): number;
   seedKeys(): void;
   absorbKey(): void;
@@ -44,6 +45,7 @@ export interface CoreExports {
   readonly BATCH_COSTS: Constant;
   readonly BATCH_FORMS: Constant;
   readonly BATCH_ADMITTED: Constant;
+  readonly batchAt: Constant;
   openBatch(): number;
   decideBatch(count: number, now: number, mode: number): void;
 }

@@ -30,9 +30,10 @@ export class KeyBytes {
   #bytes: Uint8Array;
   #number: DataView;
 
+  /** @param core  whose table and keys are open */
   constructor(core: CoreExports) {
     this.#core = core;
-    this.#at = core.openKeys();
+    this.#at = core.keyAt.value;
     this.#room = core.KEY_BYTES_MAX.value;
     this.#latin1 = core.LATIN1.value;
     this.#utf16 = core.UTF16.value;

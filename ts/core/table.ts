@@ -63,11 +63,13 @@ export class Table {
     };
     const behaviours = { "deny-new": core.DENY_NEW, "allow-new": core.ALLOW_NEW, "evict-fullest": core.EVICT_FULLEST };
     new Float64Array(core.memory.buffer, core.policyAt.value).set(policy.constants);
-    const opened = core.openTable(kinds[policy.kind].value, policy.stateCells, maxKeys, behaviours[whenFull].value);
+    const opened =
+      core.openKeys() &&
+      core.openBatch() &&
+      core.openTable(kinds[policy.kind].value, policy.stateCells, maxKeys, behaviours[whenFull].value);
+    if (!opened) throw new LimiterError("unsupported", "no memory for the key table");
     this.#keys = new KeyBytes(core);
-    this.#batchAt = core.openBatch();
-    if (!opened || !this.#keys.room || !this.#batchAt)
-      throw new LimiterError("unsupported", "no memory for the key table");
+    this.#batchAt = core.batchAt.value;
     this.#keys.seed(random);
     this.#peek = core.REPORT.value;
     this.#take = core.COMMIT.value;

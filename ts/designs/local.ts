@@ -84,5 +84,7 @@ export function answer(table: Table, key: TableKey, op: Op, now: number): Answer
   if (op[0] === "reset") table.reset(key, now);
   if (op[0] === "refund") table.refund(key, now, op[1]);
   const amount = op[0] === "take" || op[0] === "peek" ? op[1] : 1;
-  return { ...table.decide(key, now, amount, op[0] === "take"), source: "local" };
+  const { admitted, remaining, retryAfterMs, resetMs } = table.decide(key, now, amount, op[0] === "take");
+  // Not by spreading, which takes V8 several times as long as the decision.
+  return { admitted, remaining, retryAfterMs, resetMs, source: "local" };
 }
