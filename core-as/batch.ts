@@ -30,8 +30,8 @@ export function openBatch(): bool {
 export let touched: u64 = 0;
 
 /**
- * Decides on `count` keys in order. They are at `keyAt`, one behind the other, each beginning
- * at the first multiple of 8 that leaves a byte of room behind the one before.
+ * Decides on `count` keys in order. They are at `keyAt`, the first at its beginning, each next
+ * (length + 9) & ~7 behind the one before: there is its tag, and a word that its hash needs.
  */
 export function decideBatch(count: u32, now: f64, mode: u32): void {
   const fingerprints = batchAt + BATCH_FINGERPRINTS;
@@ -39,7 +39,7 @@ export function decideBatch(count: u32, now: f64, mode: u32): void {
   for (let index: u32 = 0; index < count; index++) {
     const form = load<u32>(batchAt + BATCH_FORMS + ((<usize>index) << 2));
     store<u64>(fingerprints + ((<usize>index) << 3), fingerprintAt(at, form));
-    at += ((form >> 2) + 8) & ~7;
+    at += ((form >> 2) + 9) & ~7;
   }
   let sum: u64 = 0;
   for (let index: u32 = 0; index < count; index++) {

@@ -2,7 +2,6 @@ export * from "./batch";
 export {
   absorbKey,
   BINARY,
-  decideInteger,
   decideKey,
   INTEGER,
   KEY_BYTES_MAX,
@@ -12,6 +11,7 @@ export {
   refundKey,
   resetKey,
   seedKeys,
+  shardOfKey,
   UTF16,
 } from "./keys";
 export { growsCheaply } from "./memory";

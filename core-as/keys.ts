@@ -4,7 +4,7 @@ import { Cells } from "./cells";
 import { reserve } from "./memory";
 import { outAt } from "./scratch";
 import { absorb, seedHash, siphash } from "./siphash";
-import { decideEntry, refundEntry, resetEntry } from "./table";
+import { decideEntry, REPORT, refundEntry, resetEntry } from "./table";
 
 /** A string whose characters are all below 256, a byte each. */
 export const LATIN1: u32 = 0;
@@ -42,6 +42,24 @@ export function fingerprintAt(at: usize, form: u32): u64 {
   return hash ? hash : 1;
 }
 
+/**
+ * Which of `shards` the key at `keyAt` belongs to: by jump consistent hashing, so that adding a
+ * shard moves only the keys that the new one gets. The same everywhere, for one seed.
+ *
+ * Source: Lamping and Veach, "A fast, minimal memory, consistent hash algorithm" (2014).
+ */
+export function shardOfKey(form: u32, shards: u32): u32 {
+  let state = fingerprintAt(keyAt, form);
+  let shard: i64 = 0;
+  let next: i64 = 0;
+  while (next < <i64>shards) {
+    shard = next;
+    state = state * 2862933555777941757 + 1;
+    next = <i64>(<f64>(shard + 1) * (2147483648 / <f64>((state >> 33) + 1)));
+  }
+  return <u32>shard;
+}
+
 /** Takes the first KEY_BYTES_MAX bytes of a longer key. */
 export function absorbKey(): void {
   absorb(keyAt, KEY_BYTES_MAX);
@@ -52,18 +70,16 @@ export function decideKey(form: u32, now: f64, cost: f64, mode: u32): bool {
   return decideEntry(fingerprintAt(keyAt, form), now, cost, mode, changetype<Cells>(outAt));
 }
 
-/** Decides on an integer key. */
-export function decideInteger(key: f64, now: f64, cost: f64, mode: u32): bool {
-  store<f64>(keyAt, key);
-  return decideKey((8 << 2) | INTEGER, now, cost, mode);
+/** Gives `count` tokens back to the key at `keyAt`, and decides on a cost of 1 without taking it. */
+export function refundKey(form: u32, now: f64, count: f64): bool {
+  const fingerprint = fingerprintAt(keyAt, form);
+  refundEntry(fingerprint, now, count);
+  return decideEntry(fingerprint, now, 1, REPORT, changetype<Cells>(outAt));
 }
 
-/** Gives `count` tokens back to the key at `keyAt`. */
-export function refundKey(form: u32, now: f64, count: f64): void {
-  refundEntry(fingerprintAt(keyAt, form), now, count);
-}
-
-/** Makes the budget of the key at `keyAt` whole. */
-export function resetKey(form: u32, now: f64): void {
-  resetEntry(fingerprintAt(keyAt, form), now);
+/** Makes the budget of the key at `keyAt` whole, and decides on a cost of 1 without taking it. */
+export function resetKey(form: u32, now: f64): bool {
+  const fingerprint = fingerprintAt(keyAt, form);
+  resetEntry(fingerprint, now);
+  return decideEntry(fingerprint, now, 1, REPORT, changetype<Cells>(outAt));
 }

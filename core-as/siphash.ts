@@ -11,6 +11,7 @@ let start1: u64 = 0;
 let start2: u64 = 0;
 let start3: u64 = 0;
 let absorbed: bool = false;
+restart();
 
 /** Takes the seed, 16 bytes at `at`. */
 export function seedHash(at: usize): void {

@@ -1,5 +1,5 @@
 import type { Clock, Decision, LimitOptions, LocalKey, LocalLimiter, LocalStats, Op, Policy } from "./contract.ts";
-import type { TableKey } from "./core/key-bytes.ts";
+import { checkKey } from "./core/key-bytes.ts";
 import type { Table } from "./core/table.ts";
 import type { Holder } from "./designs/design.ts";
 import { answer } from "./designs/local.ts";
@@ -35,25 +35,25 @@ export function tableLimiter(
 
     allow(key: LocalKey, cost = 1): boolean {
       if (cost !== 1) requireInteger("cost", cost, 1, Number.MAX_SAFE_INTEGER);
-      return this.#table().take(this.#tableKey(key), this.now(), cost);
+      return this.#table().take(key, this.now(), cost);
     }
 
     limitMany(keys: readonly LocalKey[], costs?: readonly number[]): Decision[] {
-      const tableKeys = this.#tableKeys(keys, costs);
+      checkBatch(keys, costs);
       const now = this.now();
       return this.#table()
-        .decideMany(tableKeys, now, costs)
+        .decideMany(keys, now, costs)
         .map((outcome, index) => this.decision({ ...outcome, source: "local" }, ["take", costs?.[index] ?? 1], now));
     }
 
     allowMany(keys: readonly LocalKey[], costs?: readonly number[], into = new Uint8Array(keys.length)): Uint8Array {
       if (into.length < keys.length) throw badOption("into", into, `an array of at least ${keys.length} bytes`);
-      this.#table().takeMany(this.#tableKeys(keys, costs), this.now(), costs, into);
+      checkBatch(keys, costs);
+      this.#table().takeMany(keys, this.now(), costs, into);
       return into;
     }
 
     stats(): LocalStats {
-      this.assertOpen();
       return this.#table().stats();
     }
 
@@ -67,30 +67,24 @@ export function tableLimiter(
     }
 
     #askSync(key: LocalKey, op: Op): Decision {
-      const tableKey = this.#tableKey(key);
       const now = this.now();
-      return this.decision(answer(this.#table(), tableKey, op, now), op, now);
-    }
-
-    #tableKey(key: LocalKey): TableKey {
-      if (typeof key === "string" || Array.isArray(key)) return this.address(key as string | string[]);
-      this.assertOpen();
-      return key as number | Uint8Array;
+      return this.decision(answer(this.#table(), key, op, now), op, now);
     }
 
     /** The table, opened late: Workers have no randomness before the first request. */
     #table(): Table {
-      this.#opened ??= this.#open();
+      if (this.#opened !== undefined) return this.#opened;
+      this.assertOpen();
+      this.#opened = this.#open();
       return this.#opened;
     }
-
-    /** All keys and costs, checked. */
-    #tableKeys(keys: readonly LocalKey[], costs: readonly number[] | undefined): readonly TableKey[] {
-      if (costs !== undefined && costs.length !== keys.length) {
-        throw badOption("costs", costs, `an array of ${keys.length}, a cost for each key`);
-      }
-      for (const cost of costs ?? []) requireInteger("cost", cost, 1, Number.MAX_SAFE_INTEGER);
-      return keys.map((key) => this.#tableKey(key));
-    }
   };
+}
+
+function checkBatch(keys: readonly LocalKey[], costs: readonly number[] | undefined): void {
+  if (costs !== undefined && costs.length !== keys.length) {
+    throw badOption("costs", costs, `an array of ${keys.length}, a cost for each key`);
+  }
+  for (const cost of costs ?? []) requireInteger("cost", cost, 1, Number.MAX_SAFE_INTEGER);
+  for (const key of keys) checkKey(key);
 }

@@ -36,13 +36,14 @@ export interface CoreExports {
   openKeys(): number;
   seedKeys(): void;
   absorbKey(): void;
+  shardOfKey(form: number, shards: number): number;
   decideKey(form: number, now: number, cost: number, mode: number): number;
-  decideInteger(key: number, now: number, cost: number, mode: number): number;
-  refundKey(form: number, now: number, count: number): void;
-  resetKey(form: number, now: number): void;
+  refundKey(form: number, now: number, count: number): number;
+  resetKey(form: number, now: number): number;
 
   readonly BATCH_MAX: Constant;
   readonly BATCH_COSTS: Constant;
+  readonly BATCH_FINGERPRINTS: Constant;
   readonly BATCH_FORMS: Constant;
   readonly BATCH_ADMITTED: Constant;
   readonly batchAt: Constant;

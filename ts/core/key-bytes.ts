@@ -1,13 +1,29 @@
+import type { LocalKey } from "../contract.ts";
 import { badOption } from "../errors.ts";
+import { encodeParts, encodeString } from "../key.ts";
 import type { CoreExports } from "./exports.ts";
 
-/** A key as the table takes it: a string, a safe integer, or 16 bytes. */
-export type TableKey = string | number | Uint8Array;
+/** The form of a key for which a batch has no room left. */
+export const NO_ROOM = -1;
 
 /** Bytes of a binary key: an IPv6 address, a UUID, half a SHA-256. */
 const BINARY_BYTES = 16;
 
-const WANTED = "a non-empty string, an array of strings, a safe integer, or a Uint8Array of 16 bytes";
+/** Throws a RangeError if `key` is none. */
+export function checkKey(key: LocalKey): void {
+  if (typeof key === "string") encodeString(key);
+  else if (typeof key === "number") checkInteger(key);
+  else if (key instanceof Uint8Array) checkBinary(key);
+  else encodeParts(key);
+}
+
+function checkInteger(key: number): void {
+  if (!Number.isSafeInteger(key)) throw badOption("key", key, "a safe integer");
+}
+
+function checkBinary(key: Uint8Array): void {
+  if (key.length !== BINARY_BYTES) throw badOption("key.length", key.length, `${BINARY_BYTES} bytes`);
+}
 
 /**
  * Brings keys into WASM, the only place that knows how.
@@ -43,11 +59,6 @@ export class KeyBytes {
     this.#number = new DataView(core.memory.buffer, this.#at, this.#room);
   }
 
-  /** Room for the keys of a batch, bytes. */
-  get room(): number {
-    return this.#room;
-  }
-
   /** Seeds the hash of all keys. @param fill  fills an array with random bytes */
   seed(fill: (bytes: Uint8Array<ArrayBuffer>) => void): void {
     const bytes = new Uint8Array(16);
@@ -56,40 +67,48 @@ export class KeyBytes {
     this.#core.seedKeys();
   }
 
-  /** Bytes that a key needs at most. */
-  size(key: TableKey): number {
-    return typeof key === "string" ? 2 * key.length : BINARY_BYTES;
-  }
-
   /**
    * Writes a key and returns its form: its bytes × 4 + its tag.
-   * @param offset  bytes behind the beginning of the room; the key's size must fit behind it
+   *
+   * The type of a key is asked here, once: where a function asks twice and reads the string's
+   * length both times, V8 of Node 20 may read that of a number first, and the process dies.
+   *
+   * @param offset  bytes behind the beginning; if it is not zero, there may be NO_ROOM
    * @throws {RangeError} it is no key
    */
-  write(key: TableKey, offset = 0): number {
-    const bytes = this.#view();
-    if (typeof key === "string") {
-      const length = key.length;
-      if (length <= this.#room) {
-        let all = 0;
-        for (let index = 0; index < length; index++) {
-          const char = key.charCodeAt(index);
-          all |= char;
-          bytes[offset + index] = char;
-        }
-        if (all < 256) return (length << 2) | this.#latin1;
-      }
-      return this.#writeLong(key, offset);
-    }
+  write(key: LocalKey, offset = 0): number {
+    if (typeof key === "string") return this.#writeString(encodeString(key), offset);
     if (typeof key === "number") {
-      if (!Number.isSafeInteger(key)) throw badOption("key", key, "a safe integer");
+      checkInteger(key);
+      if (offset + 8 > this.#room) return NO_ROOM;
+      this.#view();
       // Adding zero makes one key of 0 and -0.
       this.#number.setFloat64(offset, key + 0, true);
       return (8 << 2) | this.#integer;
     }
-    if (!(key instanceof Uint8Array) || key.length !== BINARY_BYTES) throw badOption("key", key, WANTED);
-    bytes.set(key, offset);
-    return (BINARY_BYTES << 2) | this.#binary;
+    if (key instanceof Uint8Array) {
+      checkBinary(key);
+      if (offset + BINARY_BYTES > this.#room) return NO_ROOM;
+      this.#view().set(key, offset);
+      return (BINARY_BYTES << 2) | this.#binary;
+    }
+    return this.#writeString(encodeParts(key), offset);
+  }
+
+  #writeString(key: string, offset: number): number {
+    const length = key.length;
+    if (offset > 0 && offset + 2 * length > this.#room) return NO_ROOM;
+    if (length <= this.#room) {
+      const bytes = this.#view();
+      let all = 0;
+      for (let index = 0; index < length; index++) {
+        const char = key.charCodeAt(index);
+        all |= char;
+        bytes[offset + index] = char;
+      }
+      if (all < 256) return (length << 2) | this.#latin1;
+    }
+    return this.#writeLong(key, offset);
   }
 
   /** A string that is wide, or longer than the room: all but its last part are hashed on the way. */
@@ -108,7 +127,7 @@ export class KeyBytes {
   }
 
   #writePart(key: string, start: number, end: number, wide: boolean, offset: number): number {
-    const bytes = this.#bytes;
+    const bytes = this.#view();
     let at = offset;
     for (let index = start; index < end; index++) {
       const char = key.charCodeAt(index);

@@ -1,7 +1,7 @@
-import type { LocalStats, Outcome, Policy } from "../contract.ts";
+import type { LocalKey, LocalStats, Outcome, Policy } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
 import type { CoreExports } from "./exports.ts";
-import { KeyBytes, type TableKey } from "./key-bytes.ts";
+import { KeyBytes, NO_ROOM } from "./key-bytes.ts";
 
 /** What a full table does with a new key. */
 export type WhenFull = "deny-new" | "allow-new" | "evict-fullest";
@@ -85,32 +85,28 @@ export class Table {
   }
 
   /** Takes `cost` if it is there, and says whether it was. Allocates nothing. */
-  take(key: TableKey, now: number, cost: number): boolean {
-    return (
-      (typeof key === "number" && Number.isSafeInteger(key)
-        ? this.#core.decideInteger(key + 0, now, cost, this.#take)
-        : this.#core.decideKey(this.#keys.write(key), now, cost, this.#take)) !== 0
-    );
+  take(key: LocalKey, now: number, cost: number): boolean {
+    return this.#core.decideKey(this.#keys.write(key), now, cost, this.#take) !== 0;
   }
 
   /** Decides `cost`, and takes it if `commit`. */
-  decide(key: TableKey, now: number, cost: number, commit: boolean): Outcome {
+  decide(key: LocalKey, now: number, cost: number, commit: boolean): Outcome {
     const form = this.#keys.write(key);
-    const admitted = this.#core.decideKey(form, now, cost, commit ? this.#takeAndReport : this.#peek) !== 0;
-    this.#renewViews();
-    return this.#outcome(admitted, this.#outAt);
+    return this.#answer(this.#core.decideKey(form, now, cost, commit ? this.#takeAndReport : this.#peek));
   }
 
-  refund(key: TableKey, now: number, count: number): void {
-    this.#core.refundKey(this.#keys.write(key), now, count);
+  /** Gives `count` tokens back; answers as `decide` of 1 without commit does. */
+  refund(key: LocalKey, now: number, count: number): Outcome {
+    return this.#answer(this.#core.refundKey(this.#keys.write(key), now, count));
   }
 
-  reset(key: TableKey, now: number): void {
-    this.#core.resetKey(this.#keys.write(key), now);
+  /** Makes the key's budget whole; answers as `decide` of 1 without commit does. */
+  reset(key: LocalKey, now: number): Outcome {
+    return this.#answer(this.#core.resetKey(this.#keys.write(key), now));
   }
 
   /** As `take` for each key in order, but faster: writes 1 to `into` where admitted, else 0. */
-  takeMany(keys: readonly TableKey[], now: number, costs: readonly number[] | undefined, into: Uint8Array): void {
+  takeMany(keys: readonly LocalKey[], now: number, costs: readonly number[] | undefined, into: Uint8Array): void {
     for (let start = 0; start < keys.length; ) {
       const count = this.#batch(keys, start, costs, now, this.#take);
       for (let nth = 0; nth < count; nth++) into[start + nth] = this.#bytes[this.#admittedAt + nth] as number;
@@ -119,7 +115,7 @@ export class Table {
   }
 
   /** As `decide` with commit for each key in order, but faster. */
-  decideMany(keys: readonly TableKey[], now: number, costs: readonly number[] | undefined): Outcome[] {
+  decideMany(keys: readonly LocalKey[], now: number, costs: readonly number[] | undefined): Outcome[] {
     const outcomes: Outcome[] = [];
     while (outcomes.length < keys.length) {
       const count = this.#batch(keys, outcomes.length, costs, now, this.#takeAndReport);
@@ -143,7 +139,7 @@ export class Table {
 
   /** Decides on as many keys from `start` as fit into one call; returns how many. */
   #batch(
-    keys: readonly TableKey[],
+    keys: readonly LocalKey[],
     start: number,
     costs: readonly number[] | undefined,
     now: number,
@@ -154,17 +150,20 @@ export class Table {
     let offset = 0;
     let count = 0;
     for (; count < most; count++) {
-      const key = keys[start + count] as TableKey;
-      // A key larger than all the room is a batch of its own.
-      if (count > 0 && offset + this.#keys.size(key) > this.#keys.room) break;
-      const form = this.#keys.write(key, offset);
+      const form = this.#keys.write(keys[start + count] as LocalKey, offset);
+      if (form === NO_ROOM) break;
       this.#words[this.#formsAt + count] = form;
       this.#floats[this.#costsAt + count] = costs === undefined ? 1 : (costs[start + count] as number);
-      offset += ((form >>> 2) + 8) & ~7;
+      offset += ((form >>> 2) + 9) & ~7;
     }
     this.#core.decideBatch(count, now, mode);
     this.#renewViews();
     return count;
+  }
+
+  #answer(admitted: number): Outcome {
+    this.#renewViews();
+    return this.#outcome(admitted !== 0, this.#outAt);
   }
 
   #outcome(admitted: boolean, at: number): Outcome {
