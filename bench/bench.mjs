@@ -14,10 +14,10 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const out = `${root}build/bench/`;
 const { values } = parseArgs({ options: { quick: { type: "boolean" }, runtimes: { type: "string" } } });
 
-const QUICK = { sizes: [1e3, 1e5], samples: 15, inserts: 500_000 };
-const FULL = { sizes: [1, 1e3, 1e5, 1e6, 5e6], samples: 41, inserts: 5_000_000 };
+const QUICK = { sizes: [1e3, 1e5], samples: 40, inserts: 500_000 };
+const FULL = { sizes: [1, 1e3, 1e5, 1e6, 5e6], samples: 80, inserts: 5_000_000 };
 // Where memory or the clock is tighter.
-const SMALLER = { sizes: [1, 1e3, 1e5, 1e6], samples: 31, inserts: 0 };
+const SMALLER = { sizes: [1, 1e3, 1e5, 1e6], samples: 48, inserts: 0 };
 
 const V8 = ["--expose-gc", "--max-old-space-size=12000"];
 const runtimes = {

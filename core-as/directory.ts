@@ -54,9 +54,9 @@ export function isCrowded(group: Group): bool {
   return group.used >= crowd(group.pages);
 }
 
-/** Entries that crowd so many pages: 13/16 of theirs. Beyond that searches grow long. */
+/** Entries that crowd so many pages: 3/4 of theirs. Beyond that, searches take more than one bucket. */
 function crowd(pages: u32): u32 {
-  return (pages * slots * 13) >> 4;
+  return (pages * slots * 3) >> 2;
 }
 
 /**

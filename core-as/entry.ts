@@ -21,6 +21,8 @@ export let kind: u32 = 0;
 /** Size of an entry, and how many fit in a page. */
 export let entryBytes: u32 = 0;
 export let slots: u32 = 0;
+let buckets: u32 = 0;
+let bucketBytes: u32 = 0;
 /** The policy's constants. */
 export const policy: Cells = changetype<Cells>(policyAt);
 
@@ -32,7 +34,9 @@ let lagMs: f64 = 0;
 export function defineEntries(policyKind: u32): void {
   kind = policyKind;
   entryBytes = kind == TOKEN_BUCKET ? 16 : 24;
-  slots = PAGE_BYTES / entryBytes;
+  bucketBytes = 4 * entryBytes;
+  buckets = PAGE_BYTES / bucketBytes;
+  slots = 4 * buckets;
   if (kind == TOKEN_BUCKET) ticksPerMs = policy[0];
   if (kind == FIXED_WINDOW) lagMs = policy[1];
 }
@@ -79,26 +83,46 @@ export function clearEntry(entry: usize): void {
   store<f64>(entry, -Infinity, 8);
 }
 
-/** Where in a page a fingerprint's search begins. */
+/** Where in a page a fingerprint's search begins: at one of its buckets of four entries. */
 export function home(page: usize, fingerprint: u64): usize {
-  return page + (((<u32>fingerprint & 0xffff) * slots) >> 16) * entryBytes;
+  return page + (((<u32>fingerprint & 0xffff) * buckets) >> 16) * bucketBytes;
 }
 
 /** After a search that found nothing: the first entry on its way that a new key may take; 0: none. */
 export let vacant: usize = 0;
 
-/** The entry of `fingerprint` in `page`; 0 if there is none. */
+/**
+ * The entry of `fingerprint` in `page`; 0 if there is none.
+ *
+ * A bucket is looked at as a whole and without branches, as in most cases the first one decides:
+ * its entries are mostly in one cache line, and where in it the key is cannot be predicted.
+ */
 export function search(page: usize, fingerprint: u64): usize {
-  const last = page + (slots - 1) * entryBytes;
+  const last = page + (buckets - 1) * bucketBytes;
   let candidate: usize = 0;
-  let entry = home(page, fingerprint);
-  for (let left = slots; left; left--) {
-    const found = load<u64>(entry);
-    if (found == fingerprint) return entry;
-    if (!candidate && (!found || isFree(entry))) candidate = entry;
-    if (!found) break;
-    entry = entry < last ? entry + entryBytes : page;
+  let bucket = home(page, fingerprint);
+  for (let left = buckets; left; left--) {
+    const second = bucket + entryBytes;
+    const third = second + entryBytes;
+    const fourth = third + entryBytes;
+    let entry: usize = load<u64>(bucket) == fingerprint ? bucket : 0;
+    entry = load<u64>(second) == fingerprint ? second : entry;
+    entry = load<u64>(third) == fingerprint ? third : entry;
+    entry = load<u64>(fourth) == fingerprint ? fourth : entry;
+    if (entry) return entry;
+    if (!candidate) candidate = vacancy(bucket);
+    // They fill in order: behind an entry that was never used there is nothing.
+    if (!load<u64>(fourth)) break;
+    bucket = bucket < last ? bucket + bucketBytes : page;
   }
   vacant = candidate;
+  return 0;
+}
+
+/** The first entry of a bucket that a new key may take; 0: none. */
+function vacancy(bucket: usize): usize {
+  for (let entry = bucket; entry < bucket + bucketBytes; entry += entryBytes) {
+    if (!load<u64>(entry) || isFree(entry)) return entry;
+  }
   return 0;
 }

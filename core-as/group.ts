@@ -78,11 +78,19 @@ export class Group {
   }
 }
 
+/** Room for the groups to come: they are made in pages of their own, since pages are aligned. */
+let nextGroup: usize = 0;
+let groupsEnd: usize = 0;
+
 /** A group of `pages` empty pages; null if there is no memory left. */
 export function newGroup(pages: u32, depth: u32): Group | null {
-  const at = reserve(GROUP_BYTES, GROUP_BYTES);
-  if (!at) return null;
-  const group = changetype<Group>(at);
+  if (nextGroup == groupsEnd) {
+    nextGroup = reserve(PAGE_BYTES, PAGE_BYTES);
+    groupsEnd = nextGroup ? nextGroup + PAGE_BYTES : 0;
+    if (!nextGroup) return null;
+  }
+  const group = changetype<Group>(nextGroup);
+  nextGroup += GROUP_BYTES;
   group.set(0, depth, 0);
   while (group.pages < pages) if (!addPage(group)) return null;
   return group;

@@ -11,8 +11,9 @@ const BINARY_BYTES = 16;
 
 /** Throws a RangeError if `key` is none. */
 export function checkKey(key: LocalKey): void {
-  if (typeof key === "string") encodeString(key);
-  else if (typeof key === "number") checkInteger(key);
+  if (typeof key === "string") {
+    if (key.length === 0) encodeString(key);
+  } else if (typeof key === "number") checkInteger(key);
   else if (key instanceof Uint8Array) checkBinary(key);
   else encodeParts(key);
 }
@@ -44,7 +45,7 @@ export class KeyBytes {
   readonly #integer: number;
   readonly #binary: number;
   #bytes: Uint8Array;
-  #number: DataView;
+  #numbers: Float64Array;
 
   /** @param core  whose table and keys are open */
   constructor(core: CoreExports) {
@@ -56,7 +57,7 @@ export class KeyBytes {
     this.#integer = core.INTEGER.value;
     this.#binary = core.BINARY.value;
     this.#bytes = new Uint8Array(core.memory.buffer, this.#at, this.#room);
-    this.#number = new DataView(core.memory.buffer, this.#at, this.#room);
+    this.#numbers = new Float64Array(core.memory.buffer, this.#at, this.#room >>> 3);
   }
 
   /** Seeds the hash of all keys. @param fill  fills an array with random bytes */
@@ -77,13 +78,13 @@ export class KeyBytes {
    * @throws {RangeError} it is no key
    */
   write(key: LocalKey, offset = 0): number {
-    if (typeof key === "string") return this.#writeString(encodeString(key), offset);
+    if (typeof key === "string") return this.#writeString(key, offset);
     if (typeof key === "number") {
       checkInteger(key);
       if (offset + 8 > this.#room) return NO_ROOM;
       this.#view();
       // Adding zero makes one key of 0 and -0.
-      this.#number.setFloat64(offset, key + 0, true);
+      this.#numbers[offset >>> 3] = key + 0;
       return (8 << 2) | this.#integer;
     }
     if (key instanceof Uint8Array) {
@@ -92,13 +93,12 @@ export class KeyBytes {
       this.#view().set(key, offset);
       return (BINARY_BYTES << 2) | this.#binary;
     }
-    return this.#writeString(encodeParts(key), offset);
+    return this.#writeLong(encodeParts(key), offset);
   }
 
   #writeString(key: string, offset: number): number {
     const length = key.length;
-    if (offset > 0 && offset + 2 * length > this.#room) return NO_ROOM;
-    if (length <= this.#room) {
+    if (length <= this.#room - offset) {
       const bytes = this.#view();
       let all = 0;
       for (let index = 0; index < length; index++) {
@@ -106,13 +106,15 @@ export class KeyBytes {
         all |= char;
         bytes[offset + index] = char;
       }
-      if (all < 256) return (length << 2) | this.#latin1;
+      // What begins with a zero must not look like an array.
+      if (all < 256 && length > 0 && bytes[offset] !== 0) return (length << 2) | this.#latin1;
     }
-    return this.#writeLong(key, offset);
+    return this.#writeLong(encodeString(key), offset);
   }
 
   /** A string that is wide, or longer than the room: all but its last part are hashed on the way. */
   #writeLong(key: string, offset: number): number {
+    if (offset > 0 && offset + 2 * key.length > this.#room) return NO_ROOM;
     let all = 0;
     for (let index = 0; index < key.length; index++) all |= key.charCodeAt(index);
     const wide = all > 255;
@@ -141,7 +143,7 @@ export class KeyBytes {
   #view(): Uint8Array {
     if (this.#bytes.length === 0) {
       this.#bytes = new Uint8Array(this.#core.memory.buffer, this.#at, this.#room);
-      this.#number = new DataView(this.#core.memory.buffer, this.#at, this.#room);
+      this.#numbers = new Float64Array(this.#core.memory.buffer, this.#at, this.#room >>> 3);
     }
     return this.#bytes;
   }

@@ -38,6 +38,7 @@ export function keysMost(policy: Policy): number {
  */
 export class Table {
   readonly #core: CoreExports;
+  readonly #decideKey: CoreExports["decideKey"];
   readonly #keys: KeyBytes;
   readonly #maxKeys: number;
   readonly #take: number;
@@ -55,6 +56,7 @@ export class Table {
 
   constructor(core: CoreExports, policy: Policy, { maxKeys, whenFull, random }: TableOptions) {
     this.#core = core;
+    this.#decideKey = core.decideKey;
     this.#maxKeys = maxKeys;
     const kinds = {
       tokenBucket: core.TOKEN_BUCKET,
@@ -86,7 +88,8 @@ export class Table {
 
   /** Takes `cost` if it is there, and says whether it was. Allocates nothing. */
   take(key: LocalKey, now: number, cost: number): boolean {
-    return this.#core.decideKey(this.#keys.write(key), now, cost, this.#take) !== 0;
+    const decideKey = this.#decideKey;
+    return decideKey(this.#keys.write(key), now, cost, this.#take) !== 0;
   }
 
   /** Decides `cost`, and takes it if `commit`. */
@@ -109,7 +112,8 @@ export class Table {
   takeMany(keys: readonly LocalKey[], now: number, costs: readonly number[] | undefined, into: Uint8Array): void {
     for (let start = 0; start < keys.length; ) {
       const count = this.#batch(keys, start, costs, now, this.#take);
-      for (let nth = 0; nth < count; nth++) into[start + nth] = this.#bytes[this.#admittedAt + nth] as number;
+      const bytes = this.#bytes;
+      for (let nth = 0; nth < count; nth++) into[start + nth] = bytes[this.#admittedAt + nth] as number;
       start += count;
     }
   }
@@ -146,14 +150,16 @@ export class Table {
     mode: number,
   ): number {
     this.#renewViews();
+    const forms = this.#words;
+    const floats = this.#floats;
     const most = Math.min(keys.length - start, this.#batchMax);
     let offset = 0;
     let count = 0;
     for (; count < most; count++) {
       const form = this.#keys.write(keys[start + count] as LocalKey, offset);
       if (form === NO_ROOM) break;
-      this.#words[this.#formsAt + count] = form;
-      this.#floats[this.#costsAt + count] = costs === undefined ? 1 : (costs[start + count] as number);
+      forms[this.#formsAt + count] = form;
+      floats[this.#costsAt + count] = costs === undefined ? 1 : (costs[start + count] as number);
       offset += ((form >>> 2) + 9) & ~7;
     }
     this.#core.decideBatch(count, now, mode);

@@ -38,8 +38,8 @@ export interface LocalDesign extends Design {
  *
  * Safety: never above the limit within this process, unless `whenFull` says otherwise.
  * Loss: whatever other processes admit.
- * Memory: about 22 bytes a key for a token bucket, at most 27; 33 and 40 for a fixed window; for
- * a sliding window as much, and 24 + 16 for each of its runs.
+ * Memory: about 23 bytes a key for a token bucket, at most 27; 36 and 40 for a fixed window; for
+ * a sliding window as much, and 24 + 16 for each run that it may need (policy.stateCells).
  *
  * @throws {RangeError} an option is out of range or unknown
  */
