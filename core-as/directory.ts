@@ -1,7 +1,7 @@
 // Which group holds a fingerprint: extendible hashing. The directory has an entry per prefix of
 // `depth` bits; a group with a shorter prefix is in several, next to each other.
 import { giveBlock } from "./blocks";
-import { clearEntry, entryBytes, isFree, kind, PAGE_BYTES, slots, stateOf, untilFree } from "./entry";
+import { clearEntry, copyEntry, entryBytes, isFree, kind, PAGE_BYTES, slots, stateOf, untilFree } from "./entry";
 import { addPage, fullest, Group, gather, newGroup, PAGES_MAX, scatter, soonest, survey, surveyed } from "./group";
 import { reserve } from "./memory";
 import { SLIDING_WINDOW } from "./policy";
@@ -80,7 +80,7 @@ export function relieve(fingerprint: u64, full: bool): bool {
     if (addPage(groupOf(load<u64>(stuck)))) continue;
     if (kind == SLIDING_WINDOW) giveBlock(changetype<usize>(stateOf(stuck)));
     end -= entryBytes;
-    memory.copy(stuck, end, entryBytes);
+    copyEntry(stuck, end);
     evicted += 1;
   }
   used += <u32>(end - spare) / entryBytes;

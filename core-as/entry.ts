@@ -83,6 +83,13 @@ export function clearEntry(entry: usize): void {
   store<f64>(entry, -Infinity, 8);
 }
 
+/** Copies an entry; by words, as V8 calls a library for a copy of a length that it does not know. */
+export function copyEntry(to: usize, from: usize): void {
+  store<u64>(to, load<u64>(from));
+  store<u64>(to, load<u64>(from, 8), 8);
+  if (kind != TOKEN_BUCKET) store<u64>(to, load<u64>(from, 16), 16);
+}
+
 /** Where in a page a fingerprint's search begins: at one of its buckets of four entries. */
 export function home(page: usize, fingerprint: u64): usize {
   return page + (((<u32>fingerprint & 0xffff) * buckets) >> 16) * bucketBytes;

@@ -12,7 +12,19 @@
 //   used    entries with a fingerprint: live ones, and those that have become free
 //   epoch   the epoch of the table that the times of a token bucket's entries count from
 import { giveBlock } from "./blocks";
-import { entryBytes, isFree, kind, PAGE_BYTES, policy, search, slots, stateOf, usedOf, vacant } from "./entry";
+import {
+  copyEntry,
+  entryBytes,
+  isFree,
+  kind,
+  PAGE_BYTES,
+  policy,
+  search,
+  slots,
+  stateOf,
+  usedOf,
+  vacant,
+} from "./entry";
 import { reserve } from "./memory";
 import { SLIDING_WINDOW } from "./policy";
 import { epoch, span } from "./time";
@@ -120,7 +132,7 @@ export function gather(page: usize, to: usize): usize {
   for (let entry = page; entry < end; entry += entryBytes) {
     if (!load<u64>(entry)) continue;
     if (!isFree(entry)) {
-      memory.copy(to, entry, entryBytes);
+      copyEntry(to, entry);
       to += entryBytes;
     } else if (kind == SLIDING_WINDOW) {
       giveBlock(changetype<usize>(stateOf(entry)));
@@ -134,7 +146,7 @@ export function gather(page: usize, to: usize): usize {
 export function scatter(page: usize, entry: usize): bool {
   search(page, load<u64>(entry));
   if (!vacant) return false;
-  memory.copy(vacant, entry, entryBytes);
+  copyEntry(vacant, entry);
   return true;
 }
 
