@@ -52,6 +52,11 @@ function ratios({ decisions }) {
   );
 }
 
+function encoders({ encoders }) {
+  const rows = Object.entries(encoders).map(([name, value]) => [name, ns(value)]);
+  return table(["writing a key of 24 characters to memory", "ns"], rows);
+}
+
 function pauses(title, measured) {
   return table(
     [title, "p50", "p99.9", "p99.99", "worst", "bytes a key"],
@@ -84,7 +89,7 @@ async function versions() {
 /** All of RESULTS.md. */
 export async function report(results) {
   const sections = results.map((result) => {
-    const parts = [`## ${result.runtime}`, decisions(result), ratios(result)];
+    const parts = [`## ${result.runtime}`, decisions(result), ratios(result), encoders(result)];
     if (Object.keys(result.inserts).length > 0) {
       parts.push(pauses("inserting new keys, each timed", result.inserts));
       parts.push(pauses("a million decisions on those, each timed", result.steady));

@@ -1,5 +1,6 @@
 // What is measured, in whatever runtime this runs.
 import { type Contender, contenders, steadyContenders } from "./contenders.ts";
+import { measureEncoders } from "./encoders.ts";
 import { CHUNK, type Draw, freshKeys, uniform, zipf } from "./workload.ts";
 
 export interface SuiteOptions {
@@ -13,6 +14,8 @@ export interface SuiteOptions {
 
 export interface SuiteResult {
   runtime: string;
+  /** Median ns for a key's bytes to reach memory. */
+  encoders: Record<string, number>;
   /** Median ns of a decision. */
   decisions: { keys: number; workload: string; ns: Record<string, number> }[];
   inserts: Record<string, Pauses & { bytesPerKey: number | null }>;
@@ -32,7 +35,13 @@ export async function runSuite(
   options: SuiteOptions,
   log: (line: string) => void,
 ): Promise<SuiteResult> {
-  const result: SuiteResult = { runtime, decisions: [], inserts: {}, steady: {} };
+  const result: SuiteResult = {
+    runtime,
+    encoders: measureEncoders(options.samples),
+    decisions: [],
+    inserts: {},
+    steady: {},
+  };
   for (const keys of options.sizes) {
     const workloads: [string, Draw, boolean][] = [["fresh, uniform", uniform, false]];
     if (keys === 100_000 || keys === 1_000_000) workloads.push(["fresh, Zipf", zipf, false]);

@@ -27,7 +27,7 @@ import {
 } from "./entry";
 import { reserve } from "./memory";
 import { SLIDING_WINDOW } from "./policy";
-import { epoch, span } from "./time";
+import { EPOCHS, epoch, span } from "./time";
 import { rebaseBucket } from "./token-bucket";
 
 export const PAGES_MAX: u32 = 7;
@@ -53,7 +53,7 @@ export class Group {
   }
 
   set(pages: u32, depth: u32, used: u32): void {
-    assert(pages <= PAGES_MAX && depth < 32 && used <= pages * slots && epoch < 8192);
+    assert(pages <= PAGES_MAX && depth < 32 && used <= pages * slots);
     this.meta = pages | (depth << 3) | (used << 8) | (epoch << 19);
   }
 
@@ -118,7 +118,7 @@ export function addPage(group: Group): bool {
 }
 
 function rebase(group: Group): void {
-  const elapsed = <f64>(epoch - (group.meta >> 19)) * span;
+  const elapsed = <f64>((epoch - (group.meta >> 19)) & (EPOCHS - 1)) * span;
   for (let index: u32 = 0; index < group.pages; index++) {
     const page = group.page(index);
     for (let nth: u32 = 0; nth < slots; nth++) rebaseBucket(policy, stateOf(page + nth * entryBytes), elapsed);

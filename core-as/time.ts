@@ -5,8 +5,9 @@
 import { kind, policy, wholeAt } from "./entry";
 import { TOKEN_BUCKET } from "./policy";
 
-/** How many times the epoch has moved. A span is 6 days or more: 13 bits are for 139 years. */
+/** How many times the epoch has moved, modulo EPOCHS: a span is 6 days or more, so that is 139 years. */
 export let epoch: u32 = 0;
+export const EPOCHS: u32 = 8192;
 /** Ms from one epoch to the next. */
 export let span: f64 = Infinity;
 /** When the epoch was, epoch ms. */
@@ -33,7 +34,7 @@ function moveOn(epochMs: f64): void {
     base = epochMs;
   } else {
     const spans = Math.floor(now / span);
-    epoch += <u32>spans;
+    epoch = <u32>((<f64>epoch + spans) % <f64>EPOCHS);
     base += spans * span;
   }
   now = epochMs - base;

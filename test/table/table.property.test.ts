@@ -33,7 +33,7 @@ const single: fc.Arbitrary<Single> = fc.record({
   op: fc.constantFrom<Single["op"][]>("take", "take", "take", "take", "peek", "refund", "reset"),
   nth: fc.nat(30),
   share: fc.double({ min: 0.01, max: 1.2, noNaN: true }),
-  wait: fc.oneof(fc.constant(0), fc.nat(10), fc.nat(5000), fc.nat(30_000), fc.nat(8 * DAY)),
+  wait: fc.oneof(fc.constant(0), fc.nat(10), fc.nat(5000), fc.nat(30_000), fc.nat(8 * DAY), fc.nat(300 * 365 * DAY)),
 });
 const steps = fc.array(
   fc.oneof({ weight: 8, arbitrary: single }, fc.record({ batch: fc.array(single, { maxLength: 90 }) })),
