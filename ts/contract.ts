@@ -81,6 +81,13 @@ export interface Clock {
   now(): number;
 }
 
+/** What a platform gives to limiters. */
+export interface Platform {
+  clock: Clock;
+  /** Fills an array with random bytes. Not to be called before the first request: Workers have none then. */
+  random(bytes: Uint8Array<ArrayBuffer>): void;
+}
+
 /** A key: a non-empty string, or a non-empty array of strings. */
 export type Key = string | readonly string[];
 

@@ -1,4 +1,15 @@
-import type { Clock, Decision, Key, Limiter, LimitOptions, Link, LocalLimiter, Op, Policy } from "./contract.ts";
+import type {
+  Clock,
+  Decision,
+  Key,
+  Limiter,
+  LimitOptions,
+  Link,
+  LocalLimiter,
+  Op,
+  Platform,
+  Policy,
+} from "./contract.ts";
 import { instantiate } from "./core/instantiate.ts";
 import type { Answer, Design, Holder } from "./designs/design.ts";
 import { type LocalDesign, local } from "./designs/local.ts";
@@ -16,13 +27,6 @@ export interface LimiterOptions {
   link?: Link;
   /** The time; the platform's unless given. For tests. */
   clock?: Clock;
-}
-
-/** What a platform gives to limiters. */
-export interface Platform {
-  clock: Clock;
-  /** Fills an array with random bytes. */
-  random(bytes: Uint8Array<ArrayBuffer>): void;
 }
 
 /** Makes createLimiter for a platform. */
@@ -89,12 +93,12 @@ export class KeyedLimiter implements Limiter {
   }
 
   protected async ask(key: Key, op: Op): Promise<Decision> {
-    const answer = await this.#holder.ask(this.address(key), op, this.now());
+    const answer = await this.#holder.ask(this.#address(key), op, this.now());
     // Read again: the answer may have taken a while, and its durations count from its arrival.
     return this.decision(answer, op, this.now());
   }
 
-  protected address(key: Key): string {
+  #address(key: Key): string {
     this.assertOpen();
     return encodeKey(key);
   }

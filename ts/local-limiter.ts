@@ -2,7 +2,7 @@ import type { Clock, Decision, LimitOptions, LocalKey, LocalLimiter, LocalStats,
 import { checkKey } from "./core/key-bytes.ts";
 import type { Table } from "./core/table.ts";
 import type { Holder } from "./designs/design.ts";
-import { answer } from "./designs/local.ts";
+import { answer, locally } from "./designs/local.ts";
 import { badOption, requireInteger } from "./errors.ts";
 import { costOf, type KeyedLimiter } from "./limiter.ts";
 
@@ -43,7 +43,7 @@ export function tableLimiter(
       const now = this.now();
       return this.#table()
         .decideMany(keys, now, costs)
-        .map((outcome, index) => this.decision({ ...outcome, source: "local" }, ["take", costs?.[index] ?? 1], now));
+        .map((outcome, index) => this.decision(locally(outcome), ["take", costs?.[index] ?? 1], now));
     }
 
     allowMany(keys: readonly LocalKey[], costs?: readonly number[], into = new Uint8Array(keys.length)): Uint8Array {

@@ -1,4 +1,4 @@
-import type { LocalKey } from "../contract.ts";
+import type { LocalKey, Platform } from "../contract.ts";
 import { badOption } from "../errors.ts";
 import { encodeParts, encodeString } from "../key.ts";
 import type { CoreExports } from "./exports.ts";
@@ -60,10 +60,10 @@ export class KeyBytes {
     this.#numbers = new Float64Array(core.memory.buffer, this.#at, this.#room >>> 3);
   }
 
-  /** Seeds the hash of all keys. @param fill  fills an array with random bytes */
-  seed(fill: (bytes: Uint8Array<ArrayBuffer>) => void): void {
+  /** Seeds the hash of all keys. */
+  seed(random: Platform["random"]): void {
     const bytes = new Uint8Array(16);
-    fill(bytes);
+    random(bytes);
     this.#view().set(bytes);
     this.#core.seedKeys();
   }

@@ -1,4 +1,4 @@
-import type { LocalKey, LocalStats, Outcome, Policy } from "../contract.ts";
+import type { LocalKey, LocalStats, Outcome, Platform, Policy } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
 import type { CoreExports } from "./exports.ts";
 import { KeyBytes, NO_ROOM } from "./key-bytes.ts";
@@ -10,8 +10,8 @@ export interface TableOptions {
   /** Keys that the table holds at most, a positive integer of no more than keysMost(policy). */
   maxKeys: number;
   whenFull: WhenFull;
-  /** Fills an array with random bytes, for the seed of the keys' hash. */
-  random(bytes: Uint8Array<ArrayBuffer>): void;
+  /** Gives the seed of the keys' hash. */
+  random: Platform["random"];
 }
 
 const MEMORY_BYTES_MAX = 2 ** 32;

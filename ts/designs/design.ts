@@ -1,4 +1,4 @@
-import type { Clock, Link, Op, Outcome, Policy } from "../contract.ts";
+import type { Clock, Link, Op, Outcome, Platform, Policy } from "../contract.ts";
 import type { CoreExports } from "../core/exports.ts";
 import type { Table } from "../core/table.ts";
 
@@ -22,8 +22,7 @@ export interface HolderContext {
   link: Link | undefined;
   /** A fresh instance of the core. */
   instantiate(): CoreExports;
-  /** Fills an array with random bytes. Not to be called before the first request: Workers have none then. */
-  random(bytes: Uint8Array<ArrayBuffer>): void;
+  random: Platform["random"];
 }
 
 /** A place on the triangle, chosen by the user: local(), exact(), ... */

@@ -80,13 +80,12 @@ function maxKeysFor(policy: Policy, wanted: number | undefined): number {
 
 /** What the table says to a call. */
 export function answer(table: Table, key: LocalKey, op: Op, now: number): Answer {
-  const { admitted, remaining, retryAfterMs, resetMs } = ask(table, key, op, now);
-  // Not by spreading, which takes V8 several times as long as the decision.
-  return { admitted, remaining, retryAfterMs, resetMs, source: "local" };
+  if (op[0] === "reset") return locally(table.reset(key, now));
+  if (op[0] === "refund") return locally(table.refund(key, now, op[1]));
+  return locally(table.decide(key, now, op[1], op[0] === "take"));
 }
 
-function ask(table: Table, key: LocalKey, op: Op, now: number): Outcome {
-  if (op[0] === "reset") return table.reset(key, now);
-  if (op[0] === "refund") return table.refund(key, now, op[1]);
-  return table.decide(key, now, op[1], op[0] === "take");
+/** Not by spreading, which takes V8 of Node 20 several times as long as the decision. */
+export function locally({ admitted, remaining, retryAfterMs, resetMs }: Outcome): Answer {
+  return { admitted, remaining, retryAfterMs, resetMs, source: "local" };
 }

@@ -1,4 +1,4 @@
-import type { Platform } from "../limiter.ts";
+import type { Platform } from "../contract.ts";
 
 /** What every JavaScript platform has in common. Nothing here is touched at import. */
 export const ambient: Platform = {
