@@ -8,15 +8,17 @@ export interface SuiteOptions {
   sizes: number[];
   /** Chunks of decisions measured for each contender and size. */
   samples: number;
-  /** Keys inserted one by one, each timed; 0: none, where the clock is too coarse for it. */
+  /** Keys inserted one by one, each timed; 0: none. */
   inserts: number;
+  /** The clock counts whole ms: only a mean over many chunks says something. */
+  coarseClock?: boolean;
 }
 
 export interface SuiteResult {
   runtime: string;
   /** Median ns for a key's bytes to reach memory. */
   encoders: Record<string, number>;
-  /** Median ns of a decision. */
+  /** Median ns of a decision; the mean where the clock is coarse. */
   decisions: { keys: number; workload: string; ns: Record<string, number> }[];
   inserts: Record<string, Pauses & { bytesPerKey: number | null }>;
   steady: Record<string, Pauses>;
@@ -37,7 +39,7 @@ export async function runSuite(
 ): Promise<SuiteResult> {
   const result: SuiteResult = {
     runtime,
-    encoders: measureEncoders(options.samples),
+    encoders: options.coarseClock ? {} : measureEncoders(options.samples),
     decisions: [],
     inserts: {},
     steady: {},
@@ -63,7 +65,7 @@ export async function runSuite(
     for (const [workload, draw, reused] of workloads) {
       log(`${runtime}: ${keys} keys, ${workload}`);
       reuse = reused;
-      result.decisions.push({ keys, workload, ns: await medians(all, () => draw(keys), options.samples) });
+      result.decisions.push({ keys, workload, ns: await timeAll(all, () => draw(keys), options) });
     }
   }
   if (options.inserts > 0) {
@@ -92,8 +94,12 @@ async function fill(contender: Contender, keys: number): Promise<void> {
 /** Chunks that a contender decides on before the next one's turn: its memory is then in the caches. */
 const TURN = 8;
 
-/** Median ns of a decision for each; they take turns, so that a noisy moment troubles all alike. */
-async function medians(all: Contender[], ids: () => Float64Array, samples: number): Promise<Record<string, number>> {
+/** ns of a decision for each; they take turns, so that a noisy moment troubles all alike. */
+async function timeAll(
+  all: Contender[],
+  ids: () => Float64Array,
+  { samples, coarseClock }: SuiteOptions,
+): Promise<Record<string, number>> {
   const times = all.map((): number[] => []);
   for (let turn = 0; turn < samples / TURN; turn++) {
     for (const [index, contender] of all.entries()) {
@@ -107,9 +113,14 @@ async function medians(all: Contender[], ids: () => Float64Array, samples: numbe
       }
     }
   }
+  const typical = coarseClock ? mean : (sorted: Float64Array) => quantile(sorted, 0.5);
   return Object.fromEntries(
-    all.map(({ name }, index) => [name, quantile(Float64Array.from(times[index] ?? []).sort(), 0.5)]),
+    all.map(({ name }, index) => [name, typical(Float64Array.from(times[index] ?? []).sort())]),
   );
+}
+
+function mean(values: Float64Array): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** Times `count` single calls. */
