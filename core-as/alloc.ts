@@ -1,7 +1,6 @@
-/** Room for `cells` numbers, zeroed; its address. It is never given back: ask for few. */
+import { reserve } from "./memory";
+
+/** Room for `cells` numbers, zeroed; its address, or 0 if there is no memory left. It is never given back: ask for few. */
 export function alloc(cells: u32): usize {
-  const bytes = (<usize>cells) << 3;
-  const at = heap.alloc(bytes);
-  memory.fill(at, 0, bytes);
-  return at;
+  return reserve((<u64>cells) << 3, 8);
 }

@@ -12,25 +12,29 @@ function usedIn(state: Cells, start: f64): f64 {
   return state[0] < start ? 0 : state[1];
 }
 
-/** Decides `cost` at `now` (epoch ms); takes it if `commit`. */
-export function decideFixed(policy: Cells, state: Cells, out: Cells, now: f64, cost: f64, commit: bool): bool {
-  const limit = policy[0];
-  const window = policy[1];
-  const start = Math.floor(now / window) * window;
-  const untilEnd = start + window - now;
-  let used = usedIn(state, start);
-  const admitted = used + cost <= limit;
-  if (admitted && commit) used += cost;
+/** Whether `cost` is left at `now` (epoch ms); takes it if `commit`. */
+export function takeFixed(policy: Cells, state: Cells, now: f64, cost: f64, commit: bool): bool {
+  const start = Math.floor(now / policy[1]) * policy[1];
+  const used = usedIn(state, start);
+  const admitted = used + cost <= policy[0];
+  const taken = admitted && commit;
   // A full window from later is moved here too, or it would count again in every one up to its own.
-  if ((admitted && commit) || state[0] > start) {
+  if (taken || state[0] > start) {
     state[0] = start;
-    state[1] = used;
+    state[1] = taken ? used + cost : used;
   }
+  return admitted;
+}
+
+/** Writes `out` for a call that takeFixed has just decided. */
+export function reportFixed(policy: Cells, state: Cells, out: Cells, now: f64, cost: f64, admitted: bool): void {
+  const limit = policy[0];
+  const start = Math.floor(now / policy[1]) * policy[1];
+  const untilEnd = start + policy[1] - now;
   out[0] = admitted ? 1 : 0;
-  out[1] = Math.max(limit - used, 0);
+  out[1] = Math.max(limit - usedIn(state, start), 0);
   out[2] = admitted ? 0 : cost > limit ? -1 : untilEnd;
   out[3] = untilEnd;
-  return admitted;
 }
 
 /** Gives `count` back to the window of `now`; earlier windows are past help. */

@@ -1,18 +1,32 @@
 // One door to the three policies, which share their signatures.
 import { Cells } from "./cells";
-import { decideFixed, refundFixed } from "./fixed-window";
-import { decideSliding, refundSliding } from "./sliding-window";
-import { decideBucket, refundBucket } from "./token-bucket";
+import { refundFixed, reportFixed, takeFixed } from "./fixed-window";
+import { refundSliding, reportSliding, takeSliding } from "./sliding-window";
+import { refundBucket, reportBucket, takeBucket } from "./token-bucket";
 
 export const TOKEN_BUCKET: u32 = 0;
 export const FIXED_WINDOW: u32 = 1;
 export const SLIDING_WINDOW: u32 = 2;
 
-/** Decides `cost` at `now`, and takes it if `commit`. Times as the policy's file says. */
+/** Whether `cost` is there at `now`; takes it if `commit`. Times as the policy's file says. */
+export function take(kind: u32, policy: Cells, state: Cells, now: f64, cost: f64, commit: bool): bool {
+  if (kind == TOKEN_BUCKET) return takeBucket(policy, state, now, cost, commit);
+  if (kind == FIXED_WINDOW) return takeFixed(policy, state, now, cost, commit);
+  return takeSliding(policy, state, now, cost, commit);
+}
+
+/** Writes `out` for a call that `take` has just decided. */
+export function report(kind: u32, policy: Cells, state: Cells, out: Cells, now: f64, cost: f64, admitted: bool): void {
+  if (kind == TOKEN_BUCKET) reportBucket(policy, state, out, now, cost, admitted);
+  else if (kind == FIXED_WINDOW) reportFixed(policy, state, out, now, cost, admitted);
+  else reportSliding(policy, state, out, now, cost, admitted);
+}
+
+/** Decides `cost` at `now`, takes it if `commit`, and writes `out`. */
 export function decide(kind: u32, policy: Cells, state: Cells, out: Cells, now: f64, cost: f64, commit: bool): bool {
-  if (kind == TOKEN_BUCKET) return decideBucket(policy, state, out, now, cost, commit);
-  if (kind == FIXED_WINDOW) return decideFixed(policy, state, out, now, cost, commit);
-  return decideSliding(policy, state, out, now, cost, commit);
+  const admitted = take(kind, policy, state, now, cost, commit);
+  report(kind, policy, state, out, now, cost, admitted);
+  return admitted;
 }
 
 /** Gives `count` tokens back at `now`. */

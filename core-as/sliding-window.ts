@@ -61,18 +61,26 @@ function append(policy: Cells, state: Cells, step: f64, cost: f64): void {
   state[2] += 1;
 }
 
-/** Decides `cost` at `now` (epoch ms); takes it if `commit`. */
-export function decideSliding(policy: Cells, state: Cells, out: Cells, now: f64, cost: f64, commit: bool): bool {
-  const limit = policy[0];
+/** When the newest run ends, epoch ms: nothing of the state counts any more; 0 if there is none. */
+export function slidingEnd(policy: Cells, state: Cells): f64 {
+  return state[2] > 0 ? expiry(policy, state[slot(policy, state, state[2] - 1)]) : 0;
+}
+
+/** Whether `cost` is left at `now` (epoch ms); takes it if `commit`. */
+export function takeSliding(policy: Cells, state: Cells, now: f64, cost: f64, commit: bool): bool {
   settle(policy, state, now);
-  const excess = state[0] + cost - limit;
-  const admitted = excess <= 0;
+  const admitted = state[0] + cost <= policy[0];
   if (admitted && commit) append(policy, state, Math.floor(now / policy[2]), cost);
+  return admitted;
+}
+
+/** Writes `out` for a call that takeSliding has just decided. */
+export function reportSliding(policy: Cells, state: Cells, out: Cells, now: f64, cost: f64, admitted: bool): void {
+  const limit = policy[0];
   out[0] = admitted ? 1 : 0;
   out[1] = Math.max(limit - state[0], 0);
-  out[2] = admitted ? 0 : cost > limit ? -1 : untilFreed(policy, state, now, excess);
-  out[3] = state[2] > 0 ? expiry(policy, state[slot(policy, state, state[2] - 1)]) - now : 0;
-  return admitted;
+  out[2] = admitted ? 0 : cost > limit ? -1 : untilFreed(policy, state, now, state[0] + cost - limit);
+  out[3] = Math.max(slidingEnd(policy, state) - now, 0);
 }
 
 /** Ms until the oldest runs have given back `count`. */

@@ -16,24 +16,27 @@ function clamp(tat: f64, now: f64, full: f64): f64 {
   return Math.min(Math.max(tat, now), now + full);
 }
 
-/** Decides `cost` tokens at `nowMs` after the epoch of the state; takes them if `commit`. */
-export function decideBucket(policy: Cells, state: Cells, out: Cells, nowMs: f64, cost: f64, commit: bool): bool {
+/** Whether `cost` tokens are there at `nowMs` after the epoch of the state; takes them if `commit`. */
+export function takeBucket(policy: Cells, state: Cells, nowMs: f64, cost: f64, commit: bool): bool {
+  const full = policy[2];
+  const now = nowMs * policy[0];
+  const tat = clamp(state[0], now, full) + cost * policy[1];
+  const admitted = tat - now <= full;
+  if (admitted && commit) state[0] = tat;
+  return admitted;
+}
+
+/** Writes `out` for a call that takeBucket has just decided. */
+export function reportBucket(policy: Cells, state: Cells, out: Cells, nowMs: f64, cost: f64, admitted: bool): void {
   const p = policy[0];
   const full = policy[2];
   const price = cost * policy[1];
   const now = nowMs * p;
-  let tat = clamp(state[0], now, full);
-  const wait = tat + price - now - full;
-  const admitted = wait <= 0;
-  if (admitted && commit) {
-    tat += price;
-    state[0] = tat;
-  }
+  const tat = clamp(state[0], now, full);
   out[0] = admitted ? 1 : 0;
   out[1] = Math.floor((full - (tat - now)) / policy[1]);
-  out[2] = admitted ? 0 : price > full ? -1 : Math.ceil(wait / p);
+  out[2] = admitted ? 0 : price > full ? -1 : Math.ceil((tat + price - now - full) / p);
   out[3] = Math.ceil((tat - now) / p);
-  return admitted;
 }
 
 /** Moves the epoch of the state `elapsedMs` onwards. */

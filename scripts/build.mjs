@@ -19,6 +19,7 @@ const shared = {
   platform: "neutral",
   splitting: true,
   sourcemap: true,
+  minify: true,
   outbase: "ts",
   logLevel: "warning",
 };
@@ -73,7 +74,7 @@ async function main() {
       external: ["cloudflare:workers"],
       plugins: [imported],
     }),
-    build({ ...shared, entryPoints: ["core-as/policy.ts"], splitting: false, outfile: "build/twin.js" }),
+    build({ ...shared, entryPoints: ["core-as/policy.ts"], splitting: false, minify: false, outfile: "build/twin.js" }),
     copyFile(`${root}build/core.wasm`, `${root}dist/workerd/core.wasm`),
   ]);
 }

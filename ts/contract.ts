@@ -108,7 +108,7 @@ export interface Limiter {
    * Decides a call on each of several keys.
    * @param costs  one for each key; 1 unless given
    */
-  limitMany(keys: readonly Key[], costs?: readonly number[]): Promise<Decision[]>;
+  limitMany(keys: readonly Key[], costs?: readonly number[]): Decision[] | Promise<Decision[]>;
   /** What limit would answer now, taking nothing. */
   peek(key: Key, options?: LimitOptions): Promise<Decision>;
   /** Gives `count` tokens back, up to the capacity, and answers as peek does. */
@@ -123,10 +123,45 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
+/** A key of a limiter within this process: also a safe integer, or 16 bytes such as an IPv6 address. */
+export type LocalKey = Key | number | Uint8Array;
+
+/** What a full table does with a new key, and how often it had to; see local(). */
+export type LocalStats = {
+  /** Keys held, with those whose budget has become whole and whose place is not yet used again. */
+  keys: number;
+  maxKeys: number;
+  /** Memory of the table, bytes. */
+  bytes: number;
+  /** New keys that were denied because the table was full. */
+  deniedNew: number;
+  /** New keys that were admitted and not remembered because the table was full. */
+  allowedNew: number;
+  /** Keys that were forgotten, with what they had used, because the table was full. */
+  evicted: number;
+};
+
 /** A limiter within this process: it can also answer at once. */
 export interface LocalLimiter extends Limiter {
+  limit(key: LocalKey, options?: LimitOptions): Promise<Decision>;
+  peek(key: LocalKey, options?: LimitOptions): Promise<Decision>;
+  refund(key: LocalKey, count: number): Promise<Decision>;
+  reset(key: LocalKey): Promise<Decision>;
   /** limit, without a promise. */
-  limitSync(key: Key, options?: LimitOptions): Decision;
+  limitSync(key: LocalKey, options?: LimitOptions): Decision;
+  /** Whether limitSync(key, { cost }) would succeed; takes the cost just the same, and allocates nothing. */
+  allow(key: LocalKey, cost?: number): boolean;
+  /**
+   * limitSync for each key in order, all at one time, and faster than one by one. A cost per
+   * key; 1 each unless given. @throws {RangeError} before anything is taken
+   */
+  limitMany(keys: readonly LocalKey[], costs?: readonly number[]): Decision[];
+  /**
+   * allow for each key in order, as limitMany: 1 where admitted, else 0, in `into` or a new array.
+   * @throws {RangeError} before anything is taken
+   */
+  allowMany(keys: readonly LocalKey[], costs?: readonly number[], into?: Uint8Array): Uint8Array;
+  stats(): LocalStats;
 }
 
 /** The surroundings that bounds are asked for. */

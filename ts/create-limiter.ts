@@ -1,10 +1,11 @@
 import type { Ambient, Clock, Limiter, LocalLimiter, Policy } from "./contract.ts";
 import { instantiate } from "./core/instantiate.ts";
 import type { Design, HolderContext, OnUnreachable, Remote } from "./designs/design.ts";
-import { local } from "./designs/local.ts";
+import { type LocalDesign, local } from "./designs/local.ts";
 import { badOption, requireKnown } from "./errors.ts";
 import type { Carry, Link } from "./ledger/messages.ts";
 import { KeyedLimiter } from "./limiter.ts";
+import { TableLimiter } from "./local-limiter.ts";
 import { type Duration, toMs } from "./policies/duration.ts";
 
 export interface LimiterOptions {
@@ -43,7 +44,7 @@ export function limiterFor(ambient: Ambient) {
    *
    * @throws {RangeError} an option is missing, out of range, unknown, or does not fit another
    */
-  function createLimiter(options: LimiterOptions & { design?: undefined }): LocalLimiter;
+  function createLimiter(options: LimiterOptions & { design?: LocalDesign }): LocalLimiter;
   function createLimiter(options: LimiterOptions): Limiter;
   function createLimiter(options: LimiterOptions): Limiter {
     requireKnown("createLimiter", options, OPTIONS);
@@ -59,7 +60,9 @@ export function limiterFor(ambient: Ambient) {
     const context: HolderContext = { name, policies, ambient: time, instantiate };
     const remote = remoteOf(options, design);
     if (remote) context.remote = remote;
-    return new KeyedLimiter(name, policies, time, design.hold(context));
+    const holder = design.hold(context);
+    if (holder.table) return new TableLimiter(name, policies, time, holder, holder.table);
+    return new KeyedLimiter(name, policies, time, holder);
   }
   return createLimiter;
 }

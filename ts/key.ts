@@ -3,6 +3,8 @@ import { badOption } from "./errors.ts";
 
 const MARK = "\u0000";
 
+const WANTED = "a non-empty string, or a non-empty array of strings";
+
 /**
  * The one string that stands for a key. No two keys share one: a string stands for itself; an
  * array is joined with the lengths of its parts, behind a mark; a string that begins with the
@@ -10,12 +12,18 @@ const MARK = "\u0000";
  * @throws {RangeError} the key is empty, or is no string or array of strings
  */
 export function encodeKey(key: Key): string {
-  if (typeof key === "string") {
-    if (key === "") throw badOption("key", key, "a non-empty string, or a non-empty array of strings");
-    return key.charCodeAt(0) === 0 ? MARK + key : key;
-  }
-  if (!Array.isArray(key) || key.length === 0)
-    throw badOption("key", key, "a non-empty string, or a non-empty array of strings");
+  return typeof key === "string" ? encodeString(key) : encodeParts(key);
+}
+
+/** encodeKey of a string. */
+export function encodeString(key: string): string {
+  if (key === "") throw badOption("key", key, WANTED);
+  return key.charCodeAt(0) === 0 ? MARK + key : key;
+}
+
+/** encodeKey of an array. */
+export function encodeParts(key: readonly string[]): string {
+  if (!Array.isArray(key) || key.length === 0) throw badOption("key", key, WANTED);
   let joined = MARK;
   for (const part of key) {
     if (typeof part !== "string") throw badOption("each part of a key", part, "a string");

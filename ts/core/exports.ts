@@ -1,11 +1,52 @@
-/** What core-as/index.ts exports. An address is a byte in `memory`; constants are Globals. */
+type Constant = WebAssembly.Global;
+
+/** What core-as/index.ts exports. Addresses are bytes in `memory`; constants are Globals. */
 export interface CoreExports {
   readonly memory: WebAssembly.Memory;
-  readonly TOKEN_BUCKET: WebAssembly.Global;
-  readonly FIXED_WINDOW: WebAssembly.Global;
-  readonly SLIDING_WINDOW: WebAssembly.Global;
+  growsCheaply(): void;
+
+  readonly TOKEN_BUCKET: Constant;
+  readonly FIXED_WINDOW: Constant;
+  readonly SLIDING_WINDOW: Constant;
+  readonly outAt: Constant;
+  readonly policyAt: Constant;
+
   alloc(cells: number): number;
   decide(kind: number, policy: number, state: number, out: number, now: number, cost: number, commit: number): number;
   refund(kind: number, policy: number, state: number, now: number, count: number): void;
   rebaseBucket(policy: number, state: number, elapsedMs: number): void;
+
+  readonly DENY_NEW: Constant;
+  readonly ALLOW_NEW: Constant;
+  readonly EVICT_FULLEST: Constant;
+  readonly COMMIT: Constant;
+  readonly REPORT: Constant;
+  openTable(kind: number, cells: number, keysMax: number, whenFull: number): number;
+  keysHeld(): number;
+  timesDenied(): number;
+  timesAllowed(): number;
+  timesEvicted(): number;
+
+  readonly LATIN1: Constant;
+  readonly UTF16: Constant;
+  readonly INTEGER: Constant;
+  readonly BINARY: Constant;
+  readonly KEY_BYTES_MAX: Constant;
+  readonly keyAt: Constant;
+  openKeys(): number;
+  seedKeys(): void;
+  absorbKey(): void;
+  shardOfKey(form: number, shards: number): number;
+  decideKey(form: number, now: number, cost: number, mode: number): number;
+  refundKey(form: number, now: number, count: number): number;
+  resetKey(form: number, now: number): number;
+
+  readonly BATCH_MAX: Constant;
+  readonly BATCH_COSTS: Constant;
+  readonly BATCH_FINGERPRINTS: Constant;
+  readonly BATCH_FORMS: Constant;
+  readonly BATCH_ADMITTED: Constant;
+  readonly batchAt: Constant;
+  openBatch(): number;
+  decideBatch(count: number, now: number, mode: number): void;
 }

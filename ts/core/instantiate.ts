@@ -1,6 +1,9 @@
 import core from "sluice:core";
 import type { CoreExports } from "./exports.ts";
 
+const MEMORY_SECTION = 5;
+const SHARED = 2;
+
 let compiled: WebAssembly.Module | undefined;
 
 /**
@@ -10,6 +13,41 @@ let compiled: WebAssembly.Module | undefined;
  * others compile the inlined bytes, a few kB, in well under a millisecond.
  */
 export function instantiate(): CoreExports {
-  compiled ??= core instanceof WebAssembly.Module ? core : new WebAssembly.Module(core as BufferSource);
-  return new WebAssembly.Instance(compiled).exports as unknown as CoreExports;
+  compiled ??= core instanceof WebAssembly.Module ? core : compile(core);
+  const exports = new WebAssembly.Instance(compiled).exports as unknown as CoreExports;
+  if (!(exports.memory.buffer instanceof ArrayBuffer)) exports.growsCheaply();
+  return exports;
+}
+
+/**
+ * Compiles with a shared memory where that is allowed. Nobody shares it: but V8 collects all
+ * garbage each time that it grows a memory which is not shared.
+ */
+function compile(bytes: Uint8Array): WebAssembly.Module {
+  try {
+    const shared = new WebAssembly.Module(withSharedMemory(bytes) as BufferSource);
+    new WebAssembly.Instance(shared);
+    return shared;
+  } catch {
+    return new WebAssembly.Module(bytes as BufferSource);
+  }
+}
+
+/** A copy of a module whose memory is shared: the same but for one bit. */
+export function withSharedMemory(module: Uint8Array): Uint8Array {
+  const bytes = module.slice();
+  // A section is an id, its size as LEB128, and its content; the magic and the version are 8 bytes.
+  for (let at = 8; at < bytes.length; ) {
+    const id = bytes[at++] as number;
+    let size = 0;
+    for (let shift = 0, more = true; more; shift += 7) {
+      const byte = bytes[at++] as number;
+      size |= (byte & 0x7f) << shift;
+      more = byte > 0x7f;
+    }
+    // The content of this section is a count of one, and then the memory's flags.
+    if (id === MEMORY_SECTION) bytes[at + 1] = (bytes[at + 1] as number) | SHARED;
+    at += size;
+  }
+  return bytes;
 }

@@ -1,4 +1,5 @@
 import type { KeyState, Policy } from "../contract.ts";
+import { LimiterError } from "../errors.ts";
 import type { CoreExports } from "./exports.ts";
 
 const OUT_CELLS = 4;
@@ -30,8 +31,8 @@ export class Meter {
       fixedWindow: core.FIXED_WINDOW.value,
       slidingWindow: core.SLIDING_WINDOW.value,
     };
-    this.#outAt = core.alloc(OUT_CELLS);
-    this.#policyAt = core.alloc(POLICY_CELLS);
+    this.#outAt = roomFor(core, OUT_CELLS);
+    this.#policyAt = roomFor(core, POLICY_CELLS);
     this.#view = new Float64Array(core.memory.buffer);
   }
 
@@ -100,8 +101,14 @@ export class Meter {
     if (cells > this.#room) {
       // The core gives nothing back; growing in doublings bounds what is left behind.
       this.#room = Math.max(cells, 2 * this.#room);
-      this.#stateAt = this.#core.alloc(this.#room);
+      this.#stateAt = roomFor(this.#core, this.#room);
     }
     this.#refresh();
   }
+}
+
+function roomFor(core: CoreExports, cells: number): number {
+  const at = core.alloc(cells);
+  if (at === 0) throw new LimiterError("unsupported", "no memory for a ledger's arithmetic");
+  return at;
 }

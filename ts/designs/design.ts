@@ -1,5 +1,6 @@
 import type { Ambient, Bounds, Op, Outcome, Policy, Source } from "../contract.ts";
 import type { CoreExports } from "../core/exports.ts";
+import type { KeyTable } from "../core/table.ts";
 import type { Carry, Link } from "../ledger/messages.ts";
 
 /** An outcome, and where it came from. */
@@ -16,8 +17,8 @@ export interface Answer extends Outcome {
 export interface Holder {
   /** @throws {LimiterError} "unreachable", for anything but a take */
   ask(address: string, op: Op, now: number): Promise<Answer>;
-  /** Present where no promise is needed. */
-  askSync?(address: string, op: Op, now: number): Answer;
+  /** Present where all keys are in a table of this process. Opens it at the first call. */
+  table?(): KeyTable;
   bounds(surroundings: { pops: number; rttMs: number }): Bounds;
   stats(): Record<string, number>;
   close(): Promise<void>;

@@ -1,0 +1,150 @@
+import type { Ambient, LocalKey } from "../contract.ts";
+import { badOption } from "../errors.ts";
+import { encodeParts, encodeString } from "../key.ts";
+import type { CoreExports } from "./exports.ts";
+
+/** The form of a key for which a batch has no room left. */
+export const NO_ROOM = -1;
+
+/** Bytes of a binary key: an IPv6 address, a UUID, half a SHA-256. */
+const BINARY_BYTES = 16;
+
+/** Throws a RangeError if `key` is none. */
+export function checkKey(key: LocalKey): void {
+  if (typeof key === "string") {
+    if (key.length === 0) encodeString(key);
+  } else if (typeof key === "number") checkInteger(key);
+  else if (key instanceof Uint8Array) checkBinary(key);
+  else encodeParts(key);
+}
+
+function checkInteger(key: number): void {
+  if (!Number.isSafeInteger(key)) throw badOption("key", key, "a safe integer");
+}
+
+function checkBinary(key: Uint8Array): void {
+  if (key.length !== BINARY_BYTES) throw badOption("key.length", key.length, `${BINARY_BYTES} bytes`);
+}
+
+/**
+ * Brings keys into WASM, the only place that knows how.
+ *
+ * What is hashed is the same on every platform: a string's characters as one byte each if all
+ * are below 256, else as two; hence a lone surrogate is itself and not U+FFFD. A number's f64,
+ * a binary key's 16 bytes. The core adds a tag that keeps the four apart.
+ *
+ * A loop over charCodeAt, since TextEncoder.encodeInto takes no shared memory, maps all lone
+ * surrogates to one, and costs more than the loop at the length of a usual key (bench/RESULTS.md).
+ */
+export class KeyBytes {
+  readonly #core: CoreExports;
+  readonly #at: number;
+  readonly #room: number;
+  readonly #latin1: number;
+  readonly #utf16: number;
+  readonly #integer: number;
+  readonly #binary: number;
+  #bytes: Uint8Array;
+  #numbers: Float64Array;
+
+  /** @param core  whose table and keys are open */
+  constructor(core: CoreExports) {
+    this.#core = core;
+    this.#at = core.keyAt.value;
+    this.#room = core.KEY_BYTES_MAX.value;
+    this.#latin1 = core.LATIN1.value;
+    this.#utf16 = core.UTF16.value;
+    this.#integer = core.INTEGER.value;
+    this.#binary = core.BINARY.value;
+    this.#bytes = new Uint8Array(core.memory.buffer, this.#at, this.#room);
+    this.#numbers = new Float64Array(core.memory.buffer, this.#at, this.#room >>> 3);
+  }
+
+  /** Seeds the hash of all keys. */
+  seed(random: Ambient["random"]): void {
+    const bytes = new Uint8Array(16);
+    random(bytes);
+    this.#view().set(bytes);
+    this.#core.seedKeys();
+  }
+
+  /**
+   * Writes a key and returns its form: its bytes × 4 + its tag.
+   *
+   * The type of a key is asked here, once: where a function asks twice and reads the string's
+   * length both times, V8 of Node 20 may read that of a number first, and the process dies.
+   *
+   * @param offset  bytes behind the beginning; if it is not zero, there may be NO_ROOM
+   * @throws {RangeError} it is no key
+   */
+  write(key: LocalKey, offset = 0): number {
+    if (typeof key === "string") return this.#writeString(key, offset);
+    if (typeof key === "number") {
+      checkInteger(key);
+      if (offset + 8 > this.#room) return NO_ROOM;
+      this.#view();
+      // Adding zero makes one key of 0 and -0.
+      this.#numbers[offset >>> 3] = key + 0;
+      return (8 << 2) | this.#integer;
+    }
+    if (key instanceof Uint8Array) {
+      checkBinary(key);
+      if (offset + BINARY_BYTES > this.#room) return NO_ROOM;
+      this.#view().set(key, offset);
+      return (BINARY_BYTES << 2) | this.#binary;
+    }
+    return this.#writeLong(encodeParts(key), offset);
+  }
+
+  #writeString(key: string, offset: number): number {
+    const length = key.length;
+    if (length <= this.#room - offset) {
+      const bytes = this.#view();
+      let all = 0;
+      for (let index = 0; index < length; index++) {
+        const char = key.charCodeAt(index);
+        all |= char;
+        bytes[offset + index] = char;
+      }
+      // What begins with a zero must not look like an array.
+      if (all < 256 && length > 0 && bytes[offset] !== 0) return (length << 2) | this.#latin1;
+    }
+    return this.#writeLong(encodeString(key), offset);
+  }
+
+  /** A string that is wide, or longer than the room: all but its last part are hashed on the way. */
+  #writeLong(key: string, offset: number): number {
+    if (offset > 0 && offset + 2 * key.length > this.#room) return NO_ROOM;
+    let all = 0;
+    for (let index = 0; index < key.length; index++) all |= key.charCodeAt(index);
+    const wide = all > 255;
+    const step = wide ? this.#room / 2 : this.#room;
+    let start = 0;
+    for (; key.length - start > step; start += step) {
+      this.#writePart(key, start, start + step, wide, 0);
+      this.#core.absorbKey();
+    }
+    const length = this.#writePart(key, start, key.length, wide, offset);
+    return (length << 2) | (wide ? this.#utf16 : this.#latin1);
+  }
+
+  #writePart(key: string, start: number, end: number, wide: boolean, offset: number): number {
+    const bytes = this.#view();
+    let at = offset;
+    for (let index = start; index < end; index++) {
+      const char = key.charCodeAt(index);
+      bytes[at++] = char;
+      if (wide) bytes[at++] = char >> 8;
+    }
+    return at - offset;
+  }
+
+  /** The room for keys. A memory that is not shared leaves an empty view behind when it grows. */
+  #view(): Uint8Array {
+    if (this.#bytes.length === 0) {
+      this.#bytes = new Uint8Array(this.#core.memory.buffer, this.#at, this.#room);
+      this.#numbers = new Float64Array(this.#core.memory.buffer, this.#at, this.#room >>> 3);
+    }
+    return this.#bytes;
+  }
+}
