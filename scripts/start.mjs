@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { lock } from "./lock.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const HOST = "127.0.0.1";
@@ -59,6 +60,15 @@ function freePort(port) {
   });
 }
 
+/** Calls back once the shell is gone that npm has started this by: a signal to npm ends only that. */
+function whenOrphaned(callback) {
+  if (process.env.npm_lifecycle_event !== "start") return;
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) callback();
+  }, 500).unref();
+}
+
 /** Calls back once nobody listens on the port any more. */
 function whenGone(port, callback) {
   const watch = setInterval(() => {
@@ -72,18 +82,30 @@ function whenGone(port, callback) {
   return () => clearInterval(watch);
 }
 
+/** What is there only after npm ci. */
+async function load() {
+  try {
+    return await Promise.all([import("sluice"), import("miniflare"), import("./bundle-worker.mjs")]);
+  } catch (error) {
+    if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Failure(`${error.message.split(" imported from")[0]}; run \`npm ci\` first`);
+  }
+}
+
 async function start({ port: wanted, policy, state }) {
   if (!existsSync(`${root}dist/workerd/durable-object.js`)) {
     throw new Failure("there is no build; run `npm start`, or `npm run build` first");
   }
-  const { parsePolicy } = await import("sluice");
+  const [{ parsePolicy }, { Miniflare }, { bundleWorker }] = await load();
   try {
     parsePolicy(policy);
   } catch (error) {
     throw new Failure(`--policy: ${error.message}`);
   }
   const port = await freePort(wanted);
-  const [{ Miniflare }, { bundleWorker }] = await Promise.all([import("miniflare"), import("./bundle-worker.mjs")]);
+  if (!(await lock(state))) {
+    throw new Failure(`the budgets in ${state} are in use by another npm start; choose others with --state FOLDER`);
+  }
   const compatibilityDate = "2026-04-01";
   const mf = new Miniflare({
     host: HOST,
@@ -112,7 +134,10 @@ async function start({ port: wanted, policy, state }) {
     process.removeAllListeners(signal);
     process.once(signal, () => stop(0));
   }
-  await mf.ready;
+  whenOrphaned(() => stop(0));
+  await mf.ready.catch((error) => {
+    throw new Failure(`the Workers runtime did not start: ${error.message}`);
+  });
   stopWatching = whenGone(port, () => {
     console.error("start: the Workers runtime has stopped");
     stop(1);
@@ -138,5 +163,5 @@ try {
   else await start(options);
 } catch (error) {
   console.error(error instanceof Failure ? `start: ${error.message}` : error);
-  process.exitCode = 1;
+  process.exit(1);
 }

@@ -12,7 +12,8 @@ const state = mkdtempSync(join(tmpdir(), "sluice-start-"));
 const running = new Set<ChildProcess>();
 
 afterAll(() => {
-  for (const child of running) child.kill("SIGTERM");
+  // With all that they have started, which a failed test may have left behind.
+  for (const child of running) process.kill(-(child.pid as number), "SIGKILL");
   rmSync(state, { recursive: true, force: true });
 });
 
@@ -21,9 +22,12 @@ interface Ended {
   output: string;
 }
 
+const direct = (args: string[]) =>
+  spawn(process.execPath, ["scripts/start.mjs", ...args], { cwd: root, detached: true });
+
 /** Starts it with `args`; `address` comes with its first words, `ended` when it exits. */
-function start(args: string[]): { child: ChildProcess; address: Promise<string>; ended: Promise<Ended> } {
-  const child = spawn(process.execPath, ["scripts/start.mjs", ...args], { cwd: root });
+function start(args: string[], run = direct): { child: ChildProcess; address: Promise<string>; ended: Promise<Ended> } {
+  const child = run(args);
   running.add(child);
   let output = "";
   const ended = new Promise<Ended>((resolve) => {
@@ -95,6 +99,32 @@ describe("npm start", () => {
     expect(code).toBe(1);
     expect(output).toContain("start: the Workers runtime has stopped");
     await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test("ends with the npm that started it", async () => {
+    const shell = (args: string[]) => {
+      const command = `"${process.execPath}" scripts/start.mjs "$@"; exit`;
+      const env = { ...process.env, npm_lifecycle_event: "start" };
+      return spawn("sh", ["-c", command, "sh", ...args], { cwd: root, env, detached: true });
+    };
+    const { child, address, ended } = start(SLOW, shell);
+    await address;
+    child.kill("SIGTERM");
+    // Only when all that could still write to its output are gone, the runtime too.
+    await ended;
+    await expect(fetch(await address)).rejects.toThrow();
+  });
+
+  test("keeps a folder of budgets to itself", async () => {
+    const first = start(SLOW);
+    await first.address;
+    const second = await start(SLOW).ended;
+    expect(second.code).toBe(1);
+    expect(second.output.trim()).toMatch(
+      /^start: the budgets in \S+ are in use by another npm start; choose .*FOLDER$/,
+    );
+    first.child.kill("SIGTERM");
+    await first.ended;
   });
 
   test("says in a line what is wrong", async () => {
