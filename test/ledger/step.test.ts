@@ -130,6 +130,29 @@ describe("a ledger's step", () => {
     );
   });
 
+  test("with its clock set back refuses for no longer than it says", () => {
+    const back = fc.integer({ min: 0, max: 100_000_000 });
+    fc.assert(
+      fc.property(policies, back, fc.integer({ min: 1, max: 30 }), (specs, backMs, cost) => {
+        const start = 1_700_000_000_000;
+        const capacity = Math.min(...specs.map((spec) => policyOf(spec).capacity));
+        let now = start;
+        let { state } = ask(null, specs, [TAKE, capacity], now);
+        now -= backMs;
+        for (let tries = 0; ; tries++) {
+          const { reply, state: next } = ask(state, specs, [TAKE, Math.min(cost, capacity)], now);
+          state = next;
+          const waits = reply.outcomes.filter((_, cell) => cell % 4 === 2);
+          if (waits.every((wait) => wait === 0)) return;
+          // One refusal that finds the clock set back, and no other.
+          expect(tries).toBe(0);
+          now += Math.max(...waits);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   test("reads its own state from JSON, and no later version's", () => {
     const { state } = ask(null, [{ kind: "fixedWindow", limit: 3, window: 10 }], [TAKE, 1], 5);
     expect(parseState(JSON.stringify(state))).toEqual(state);

@@ -69,7 +69,9 @@ function decide(meters: Meters, state: LedgerState | null, request: LedgerReques
   }
   const reply: LedgerReply = { v: 1, outcomes: run.outcomes };
   if (specs !== request.policies) reply.policies = specs;
-  const { changed, freed, admitted } = run;
+  const { freed, admitted } = run;
+  // A clock that was set back is a change too, or what was held would stay in the future.
+  const changed = run.changed || (state?.keys.some((key) => key.at > now) ?? false);
   const wake = run.wholeAt(now);
   if (!changed) return { state, reply, replayed: false, changed, freed, admitted, wake };
   const since = state === null ? 0 : sameSpecs(state.policies, specs) ? state.since : now;
