@@ -1,5 +1,5 @@
 import type { Bounds, Op, Outcome, Policy } from "../contract.ts";
-import { LimiterError } from "../errors.ts";
+import { LimiterError, requireInteger, requireKnown } from "../errors.ts";
 import { type Durability, OUTCOME_CELLS, PEEK, REFUND, RESET, TAKE } from "../ledger/messages.ts";
 import { addressesOf } from "../link/address.ts";
 import { Courier } from "../link/courier.ts";
@@ -12,18 +12,25 @@ import { policyOf } from "../policies/spec.ts";
 import type { Answer, Design, Holder, HolderContext } from "./design.ts";
 
 export interface ExactOptions {
-  /** Keys whose refusals are remembered, so that they cost no round trip; 10,000 unless given. */
+  /**
+   * Keys whose refusals are remembered until they end, so that they cost no round trip; 10,000
+   * unless given, 0 for none. What another limiter refunds or resets is not seen until then.
+   */
   denialsMax?: number;
 }
 
 /**
  * Every decision is taken at the key's ledger.
  *
- * Safety: none above the limit, over any number of PoPs (`test/workerd/ledger.test.ts`).
+ * Safety: none above the limit, over any number of PoPs (`test/linear/history.test.ts`).
  * Loss: a PoP that cannot reach the ledger cannot decide, and does what onUnreachable says.
  * Cost: one round trip, shared by all calls on the key that come while another is under way.
+ *
+ * @throws {RangeError} an option is out of range or unknown
  */
-export function exact({ denialsMax = 10_000 }: ExactOptions = {}): Design {
+export function exact(options: ExactOptions = {}): Design {
+  requireKnown("exact", options, ["denialsMax"]);
+  const denialsMax = requireInteger("denialsMax", options.denialsMax ?? 10_000, 0, 10_000_000);
   return { kind: "exact", needsLink: true, hold: (context) => new ExactHolder(context, denialsMax) };
 }
 

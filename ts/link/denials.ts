@@ -27,7 +27,7 @@ export class Denials {
   readonly #denials = new Map<string, Denial>();
   readonly #most: number;
 
-  /** @param most  keys remembered; the oldest is forgotten for a new one */
+  /** @param most  keys remembered, 0 for none; the oldest is forgotten for a new one */
   constructor(most: number) {
     this.#most = most;
   }
@@ -49,7 +49,7 @@ export class Denials {
   /** Remembers that `cost` was refused, in answer to a request first sent at `sentAt`. */
   add(address: string, cost: number, sentAt: number, answer: Outcome & { limit?: number }): void {
     const { retryAfterMs, resetMs, limit } = answer;
-    if (retryAfterMs === null) return;
+    if (retryAfterMs === null || this.#most === 0) return;
     this.#denials.delete(address);
     if (this.#denials.size >= this.#most) this.#denials.delete(this.#denials.keys().next().value as string);
     this.#denials.set(address, { cost, until: sentAt + retryAfterMs, wholeAt: sentAt + resetMs, limit });
