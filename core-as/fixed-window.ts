@@ -20,8 +20,9 @@ export function decideFixed(policy: Cells, state: Cells, out: Cells, now: f64, c
   const untilEnd = start + window - now;
   let used = usedIn(state, start);
   const admitted = used + cost <= limit;
-  if (admitted && commit) {
-    used += cost;
+  if (admitted && commit) used += cost;
+  // A full window from later is moved here too, or it would count again in every one up to its own.
+  if ((admitted && commit) || state[0] > start) {
     state[0] = start;
     state[1] = used;
   }

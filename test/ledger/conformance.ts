@@ -12,6 +12,7 @@ import {
   tokenBucket,
 } from "../../ts/index.ts";
 import type { LedgerRequest } from "../../ts/ledger/messages.ts";
+import { addressesOf } from "../../ts/link/address.ts";
 
 /** A bucket that doesn't refill while a test runs. */
 const bucket = (burst: number) => tokenBucket({ rate: 1, per: "1d", burst });
@@ -28,9 +29,13 @@ function requestOf(policy: PolicySpec, holder: string, seq: number, ops: number[
 
 /**
  * @param open    the host's link
- * @param reopen  the link after the host has stopped and started again, with the same storage
+ * @param reopen  the link after the host of those ledgers has stopped and started again
  */
-export function ledgerConformance(host: string, open: () => Promise<Link>, reopen?: () => Promise<Link>): void {
+export function ledgerConformance(
+  host: string,
+  open: () => Promise<Link>,
+  reopen?: (addresses: string[]) => Promise<Link>,
+): void {
   describe(`${host} as a ledger host`, () => {
     test("admits exactly the limit to concurrent callers of several holders", async () => {
       const link = await open();
@@ -184,7 +189,7 @@ export function ledgerConformance(host: string, open: () => Promise<Link>, reope
       await limiterOn(link, bucket(10), name).limit("a", { cost: 7 });
       const request = requestOf(bucket(10).spec, "holder", 1, [0, 4]);
       const reply = await link.ask(address, request);
-      const again = await reopen();
+      const again = await reopen([addressesOf(name)("a"), address]);
       expect(await limiterOn(again, bucket(10), name).limit("a", { cost: 4 })).toMatchObject({
         success: false,
         remaining: 3,

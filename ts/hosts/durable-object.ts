@@ -1,5 +1,5 @@
 // One ledger per Durable Object: a single writer with its own SQLite, addressed by key.
-import { DurableObject } from "cloudflare:workers";
+import * as workers from "cloudflare:workers";
 import { instantiate } from "../core/instantiate.ts";
 import { badOption, requireKnown } from "../errors.ts";
 import { strict } from "../ledger/durability.ts";
@@ -39,7 +39,7 @@ export interface LedgerNamespace {
  * another durability. When the key's budget has long been whole, the object deletes what it
  * stored.
  */
-export class LedgerObject extends DurableObject {
+export class LedgerObject extends workers.DurableObject {
   readonly #state: ObjectState;
   #keeper: Keeper | null = null;
   #alarmSet = false;
@@ -99,6 +99,8 @@ export class LedgerObject extends DurableObject {
   }
 }
 
+const ignore = () => {};
+
 const LEFT = "SELECT count(*) AS keys, max(whole_at) AS whole_at FROM ledger";
 /** From when a key is whole until its object cleans up. */
 const SWEEP_MS = HOLDER_MS + 60_000;
@@ -118,7 +120,10 @@ export function durableObject(namespace: LedgerNamespace, options: { durability?
     durability: options.durability ?? strict(),
     ask(address, request) {
       const stub = namespace.get(namespace.idFromName(address) as never) as LedgerStub;
-      return stub.ask(address, request);
+      const answer = stub.ask(address, request);
+      // Other requests may wait for it too: it must not end when this one's client goes away.
+      workers.waitUntil?.(answer.then(ignore, ignore));
+      return answer;
     },
   };
 }

@@ -29,6 +29,8 @@ interface Binding {
 export function openSqlite(path: string): SqlDatabase {
   const db = open(path);
   try {
+    // Long enough for a process that is just ending to give the file up.
+    db.exec("PRAGMA busy_timeout = 1000");
     db.exec("PRAGMA locking_mode = EXCLUSIVE");
     db.exec("PRAGMA journal_mode = WAL");
     db.exec("PRAGMA synchronous = FULL");

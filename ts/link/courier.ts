@@ -6,7 +6,7 @@ import { LimiterError } from "../errors.ts";
 import type { Carry, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
 import { errorOf } from "../ledger/replies.ts";
 import { Breaker } from "./breaker.ts";
-import { type Batch, type Delivery, Lane, type Turn, type Waiting } from "./lane.ts";
+import { type Batch, type Delivery, Lane, type Waiting } from "./lane.ts";
 
 export interface CourierOptions {
   link: Link;
@@ -40,7 +40,6 @@ export class Courier {
   readonly #breaker = new Breaker();
   readonly #troubled = new Set<string>();
   #seq = 0;
-  #turn: Turn | null = null;
   #waiting = 0;
 
   constructor(options: CourierOptions) {
@@ -61,21 +60,25 @@ export class Courier {
       this.stats.shed++;
       return null;
     }
-    return new Promise((resolve, reject) => {
-      const turn = this.#turn ?? this.#beginTurn();
-      const waiting: Waiting = { lane, turn, kind, amount, settled: false, resolve, reject };
-      turn.waiting.push(waiting);
-      turn.open++;
-      this.#waiting++;
-      lane.queue.push(waiting);
-      if (lane.flight || lane.departing) return;
-      lane.departing = true;
+    const waiting: Waiting = {
+      lane,
+      kind,
+      amount,
+      wake() {},
+      settled: false,
+      delivery: null,
+      error: null,
+      cancelTimer() {},
+    };
+    this.#watch(waiting);
+    this.#waiting++;
+    lane.queue.push(waiting);
+    if (!lane.flight && lane.departing === null) {
+      lane.departing = this.#options.ambient.monotonic();
       // What else this turn has for the key comes along.
-      queueMicrotask(() => {
-        lane.departing = false;
-        this.#depart(lane);
-      });
-    });
+      queueMicrotask(() => this.#depart(lane));
+    }
+    return this.#wait(waiting);
   }
 
   /** Ms until the ledger of that address is tried again; 0: it is thought to be there. */
@@ -92,20 +95,54 @@ export class Courier {
     this.#lanes.clear();
   }
 
-  #beginTurn(): Turn {
+  /**
+   * Waits until the call is settled. When its turn comes to send the next batch, it does that
+   * itself: in Workers, what one request has begun ends with that request, so that a batch must be
+   * sent by one of those who wait for it.
+   */
+  async #wait(waiting: Waiting): Promise<Delivery | null> {
+    while (!waiting.settled) {
+      await new Promise<void>((resolve) => {
+        waiting.wake = resolve;
+      });
+      if (!waiting.settled) this.#depart(waiting.lane);
+    }
+    waiting.cancelTimer();
+    if (waiting.error) throw waiting.error;
+    return waiting.delivery;
+  }
+
+  /**
+   * Keeps time for one call. Every call has a timer of its own until it goes on: in Workers a
+   * request may wait for what another one does only while it has something to wait for itself.
+   */
+  #watch(waiting: Waiting): void {
     const { ambient, deadlineMs } = this.#options;
-    const turn: Turn = { waiting: [], open: 0, cancelTimer: () => {} };
-    // A busy process may come late to its timers: answers that are already there go first.
-    turn.cancelTimer = ambient.schedule(deadlineMs, () => {
-      turn.cancelTimer = ambient.schedule(0, () => {
-        for (const waiting of turn.waiting) this.#expire(waiting);
+    const after = (ms: number, callback: () => void) => {
+      waiting.cancelTimer = ambient.schedule(ms, callback);
+    };
+    const halfMs = deadlineMs / 2;
+    after(halfMs, () => {
+      this.#hurry(waiting.lane);
+      after(halfMs, () => {
+        // A busy process may come late to its timers: answers that are already there go first.
+        after(0, () => {
+          after(deadlineMs, () => {});
+          this.#expire(waiting);
+        });
       });
     });
-    this.#turn = turn;
-    queueMicrotask(() => {
-      this.#turn = null;
-    });
-    return turn;
+  }
+
+  /** Half the time is over: whoever was to send may be gone, or the message lost. Do it again. */
+  #hurry(lane: Lane): void {
+    const { ambient, deadlineMs } = this.#options;
+    const late = ambient.monotonic() - deadlineMs / 2;
+    const { flight, departing } = lane;
+    if (flight && flight.lastSentAt <= late) {
+      this.stats.retries++;
+      this.#send(lane, flight);
+    } else if (!flight && departing !== null && departing <= late) this.#next(lane);
   }
 
   #lane(address: string): Lane {
@@ -121,7 +158,7 @@ export class Courier {
   /** Forgets the oldest key that nobody waits for. */
   #forgetTrouble(): void {
     for (const lane of this.#lanes.values()) {
-      if (lane.flight || lane.departing || lane.queue.length > 0) continue;
+      if (lane.flight || lane.departing !== null || lane.queue.length > 0) continue;
       this.#lanes.delete(lane.address);
       return;
     }
@@ -129,6 +166,7 @@ export class Courier {
 
   /** Sends what waits, if nothing is under way. */
   #depart(lane: Lane): void {
+    lane.departing = null;
     if (lane.flight) return;
     const waiting = lane.board(BATCH_MAX);
     if (waiting.length === 0) {
@@ -147,7 +185,7 @@ export class Courier {
       ops,
       durability: link.durability,
     };
-    lane.flight = { request, waiting, sentAt: ambient.monotonic(), attempts: 0 };
+    lane.flight = { request, waiting, sentAt: ambient.monotonic(), lastSentAt: 0, attempts: 0 };
     this.stats.requests++;
     this.#send(lane, lane.flight);
   }
@@ -157,6 +195,7 @@ export class Courier {
     this.#breaker.tried(now);
     lane.breaker.tried(now);
     batch.attempts++;
+    batch.lastSentAt = now;
     this.#options.link.ask(lane.address, batch.request).then(
       (reply) => this.#arrived(lane, batch, reply),
       (error) => this.#failed(lane, batch, error),
@@ -212,28 +251,38 @@ export class Courier {
     this.#next(lane);
   }
 
+  /** The way is free: the first in line sends the next batch. */
   #next(lane: Lane): void {
     lane.flight = null;
-    this.#depart(lane);
+    const { leader } = lane;
+    if (!leader) {
+      this.#depart(lane);
+      return;
+    }
+    lane.departing = this.#options.ambient.monotonic();
+    leader.wake();
   }
 
   /** One call's deadline has come. */
   #expire(waiting: Waiting): void {
     if (waiting.settled) return;
     const { lane } = waiting;
+    const { ambient, deadlineMs } = this.#options;
+    const isOverdue = (since: number) => ambient.monotonic() - since >= deadlineMs;
     this.stats.expired++;
     this.#settle(waiting, null);
     const batch = lane.flight;
-    const overdue = batch && this.#options.ambient.monotonic() - batch.sentAt >= this.#options.deadlineMs;
-    if (batch && (overdue || batch.waiting.every((other) => other.settled))) this.#giveUp(lane, batch);
+    if (batch) {
+      if (isOverdue(batch.sentAt) || batch.waiting.every((other) => other.settled)) this.#giveUp(lane, batch);
+    } else if (lane.departing !== null && isOverdue(lane.departing)) this.#next(lane);
   }
 
-  #settle(waiting: Waiting, delivery: Delivery | null, error?: Error): void {
+  #settle(waiting: Waiting, delivery: Delivery | null, error: Error | null = null): void {
     if (waiting.settled) return;
     waiting.settled = true;
+    waiting.delivery = delivery;
+    waiting.error = error;
     this.#waiting--;
-    if (--waiting.turn.open === 0) waiting.turn.cancelTimer();
-    if (error) waiting.reject(error);
-    else waiting.resolve(delivery);
+    waiting.wake();
   }
 }

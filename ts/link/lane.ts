@@ -10,35 +10,28 @@ export interface Delivery {
   sentAt: number;
 }
 
-/** Calls that began in one turn of the event loop. They share a timer. */
-// Not all that wait for the same ledger do: in Workers a timer dies with the request that it was
-// set for, and others must not hang for that.
-export interface Turn {
-  waiting: Waiting[];
-  /** How many of them still wait. */
-  open: number;
-  cancelTimer(): void;
-}
-
 /** A call on its way to a ledger. */
 export interface Waiting {
   lane: Lane;
-  turn: Turn;
   kind: number;
   amount: number;
+  /** Wakes the caller: it is settled, or is to send the next batch. */
+  wake(): void;
   /** Whether it has had its answer, or waits no longer. */
   settled: boolean;
   /** null: no answer came in time. */
-  resolve(delivery: Delivery | null): void;
-  reject(error: Error): void;
+  delivery: Delivery | null;
+  error: Error | null;
+  cancelTimer(): void;
 }
 
 /** Calls that travel to a ledger in one request. */
 export interface Batch {
   request: LedgerRequest;
   waiting: Waiting[];
-  /** Monotonic ms. */
+  /** When it was first sent, and last; monotonic ms. */
   sentAt: number;
+  lastSentAt: number;
   attempts: number;
 }
 
@@ -48,8 +41,8 @@ export class Lane {
   readonly breaker = new Breaker();
   readonly queue: Waiting[] = [];
   flight: Batch | null = null;
-  /** Whether the end of this tick will send what waits. */
-  departing = false;
+  /** Since when someone is about to send what waits, monotonic ms. */
+  departing: number | null = null;
 
   constructor(address: string) {
     this.address = address;
@@ -57,7 +50,12 @@ export class Lane {
 
   /** Whether it can be forgotten. */
   get idle(): boolean {
-    return !this.flight && !this.departing && this.queue.length === 0 && !this.breaker.troubled;
+    return !this.flight && this.departing === null && this.queue.length === 0 && !this.breaker.troubled;
+  }
+
+  /** The first in line that still waits. */
+  get leader(): Waiting | undefined {
+    return this.queue.find((waiting) => !waiting.settled);
   }
 
   /** Takes the next batch's calls off the queue, without those who wait no longer. */

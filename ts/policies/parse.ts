@@ -2,6 +2,8 @@ import type { Policy, PolicySpec } from "../contract.ts";
 import { badOption } from "../errors.ts";
 import { policyOf } from "./spec.ts";
 
+const EXAMPLE = 'like "tokenBucket:rate=10,per=1m,burst=20"';
+
 /**
  * The policy that a line of text describes, as the commands take it:
  * "tokenBucket:rate=10,per=1m,burst=20", "fixedWindow:limit=100,window=1h",
@@ -9,13 +11,15 @@ import { policyOf } from "./spec.ts";
  * @throws {RangeError} it says no valid policy
  */
 export function parsePolicy(text: string): Policy {
-  const [kind, list = ""] = text.split(/:(.*)/s);
-  const options: Record<string, string | number> = {};
+  if (typeof text !== "string") throw badOption("policy", text, EXAMPLE);
+  const [kind = "", list = ""] = text.split(/:(.*)/s);
+  const options = new Map<string, string | number>();
   for (const part of list.split(",").filter((part) => part.trim() !== "")) {
-    const [name, value] = part.split("=").map((side) => side.trim());
-    if (!name || !value) throw badOption("policy", text, 'like "tokenBucket:rate=10,per=1m,burst=20"');
-    if (name in options) throw new RangeError(`policy names "${name}" twice: ${JSON.stringify(text)}`);
-    options[name] = /^\d+$/.test(value) ? Number(value) : value;
+    const [name, value, more] = part.split("=").map((side) => side.trim());
+    if (!name || !value || more !== undefined) throw badOption("policy", text, EXAMPLE);
+    if (options.has(name)) throw new RangeError(`policy names "${name}" twice: ${JSON.stringify(text)}`);
+    options.set(name, /^\d+$/.test(value) ? Number(value) : value);
   }
-  return policyOf({ kind, ...options } as unknown as PolicySpec);
+  if (options.has("kind")) throw badOption("policy", text, EXAMPLE);
+  return policyOf({ ...Object.fromEntries(options), kind: kind.trim() } as unknown as PolicySpec);
 }

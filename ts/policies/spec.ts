@@ -9,7 +9,7 @@ import { tokenBucket } from "./token-bucket.ts";
  * @throws {RangeError} it is no valid spec
  */
 export function policyOf(spec: PolicySpec): Policy {
-  const { kind, ...options } = spec;
+  const { kind, ...options } = spec ?? {};
   if (kind === "tokenBucket") return tokenBucket(options as never);
   if (kind === "fixedWindow") return fixedWindow(options as never);
   if (kind === "slidingWindow") return slidingWindow(options as never);

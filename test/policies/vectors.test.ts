@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { PolicySpec } from "../ts/contract.ts";
-import { createLimiter } from "../ts/index.ts";
-import { policyOf } from "../ts/policies/spec.ts";
-import { twinDecider } from "./support/twin.ts";
+import type { PolicySpec } from "../../ts/contract.ts";
+import { createLimiter } from "../../ts/index.ts";
+import { policyOf } from "../../ts/policies/spec.ts";
+import { twinDecider } from "../support/twin.ts";
 
 interface Step {
   now: number;
@@ -15,7 +15,7 @@ interface Step {
 }
 
 const cases: { policy: PolicySpec; steps: Step[] }[] = JSON.parse(
-  readFileSync(new URL("./vectors/policies.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../vectors/policies.json", import.meta.url), "utf8"),
 );
 
 // The right answers come from an independent oracle in exact rational arithmetic.

@@ -1,0 +1,4 @@
+// The sample origin behind the limiter.
+export default {
+  fetch: () => new Response("hello from the origin\n"),
+};
