@@ -53,7 +53,13 @@ async function main() {
   await Promise.all([
     build({
       ...shared,
-      entryPoints: { index: "ts/index.ts", node: "ts/hosts/node.ts" },
+      entryPoints: {
+        index: "ts/index.ts",
+        node: "ts/hosts/node.ts",
+        bun: "ts/hosts/bun.ts",
+        deno: "ts/hosts/deno.ts",
+        remote: "ts/hosts/remote.ts",
+      },
       outdir: "dist",
       external: ["node:*"],
       plugins: [inlined],
