@@ -4,6 +4,7 @@ import { embeddedOn } from "./embedded.ts";
 import { type LedgerServer, type ServeOptions, serving } from "./serve.ts";
 
 export const embedded = embeddedOn(() => DatabaseSync);
+export { denoKv, type Kv } from "./deno-kv.ts";
 export type { EmbeddedOptions } from "./embedded.ts";
 export type { LedgerServer, ServeOptions } from "./serve.ts";
 
