@@ -47,7 +47,7 @@ describe("the checker sees", () => {
     ["a module named at run time", "designs/exact.ts", "await import(name);", 1],
     ["a sibling", "policies/fixed-window.ts", 'import { tokenBucket } from "./token-bucket.ts";', 1],
     ["a sibling design", "designs/lease.ts", 'import { exact } from "./exact.ts";', 1],
-    ["a sibling host", "hosts/bun.ts", 'import { openSqlite } from "./node-sqlite.ts";', 1],
+    ["a sibling host", "hosts/bun.ts", 'import { serveLedger } from "./node-server.ts";', 1],
     ["an import without its extension", "key.ts", 'import { badOption } from "./errors";', 1],
     ["a platform's module", "ledger/keeper.ts", 'import { readFileSync } from "node:fs";', 1],
     ["a package", "designs/exact.ts", 'import { thing } from "somewhere";', 1],
@@ -59,7 +59,7 @@ describe("the checker sees", () => {
     ["the time by another way", "designs/local.ts", "const { now } = Date; globalThis.performance.now();", 2],
     ["timers and randomness", "link/courier.ts", "setTimeout(f, 1); setInterval(f, 1); Math.random(); crypto;", 4],
     ["a clock in a command's insides", "cli/replay.ts", "const now = Date.now();", 1],
-    ["nothing in what is allowed", "hosts/node.ts", 'import "node:fs"; import "./node-sqlite.ts"; Date.now();', 0],
+    ["nothing in what is allowed", "hosts/node.ts", 'import "node:fs"; import "./node-server.ts"; Date.now();', 0],
     [
       "nothing in names alone",
       "limiter.ts",

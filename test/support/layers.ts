@@ -29,12 +29,15 @@ const LAYERS: Record<string, readonly string[]> = {
 
 /**
  * Folders whose files stand side by side and know nothing of each other, but for the files that
- * all of them share, and those that gather all. `node-sqlite.ts` is a part of `node.ts`.
+ * all of them share, and those that gather all. `node-server.ts` is a part of `node.ts`.
  */
 const SIBLINGS: Record<string, { shared: readonly string[]; gather: readonly string[] }> = {
   policies: { shared: ["duration.ts", "reduce.ts", "spec.ts"], gather: ["spec.ts"] },
   designs: { shared: ["design.ts"], gather: [] },
-  hosts: { shared: ["ambient.ts"], gather: [] },
+  hosts: {
+    shared: ["ambient.ts", "embedded.ts", "sqlite-file.ts", "serve.ts", "ledger-handler.ts", "wire.ts"],
+    gather: [],
+  },
 };
 
 /** Platform modules, and where they belong. The core is one: each build brings its own. */

@@ -1,8 +1,12 @@
-type Constant = WebAssembly.Global;
+// Said without WebAssembly's own types, which only browsers' and Node's type libraries have: the
+// root's types must do without either.
+interface Constant {
+  readonly value: number;
+}
 
 /** What core-as/index.ts exports. Addresses are bytes in `memory`; constants are Globals. */
 export interface CoreExports {
-  readonly memory: WebAssembly.Memory;
+  readonly memory: { readonly buffer: ArrayBufferLike };
   growsCheaply(): void;
 
   readonly TOKEN_BUCKET: Constant;

@@ -1,53 +1,25 @@
-// Ledgers in this process, for a single machine: all keys in one SQLite file, or in memory.
-import { instantiate } from "../core/instantiate.ts";
-import { badOption, requireKnown } from "../errors.ts";
-import { strict } from "../ledger/durability.ts";
-import { Keeper } from "../ledger/keeper.ts";
-import { memoryStore } from "../ledger/memory-store.ts";
-import type { Durability, Link } from "../ledger/messages.ts";
-import { errorReply } from "../ledger/replies.ts";
-import { sqlStore } from "../ledger/sql-store.ts";
-import { openSqlite } from "./node-sqlite.ts";
+// Node: its own SQLite (22.13 and newer), else the package better-sqlite3; and its own HTTP server.
+import { createRequire } from "node:module";
+import { LimiterError } from "../errors.ts";
+import { embeddedOn } from "./embedded.ts";
+import type { SqliteClass } from "./sqlite-file.ts";
 
-export interface EmbeddedOptions {
-  /** The SQLite file, made if there is none. In memory unless given: gone with the process. */
-  path?: string;
-  /** strict() unless given. */
-  durability?: Durability;
-}
+export const embedded = embeddedOn(bindingClass);
+export type { EmbeddedOptions } from "./embedded.ts";
+export { serveLedger } from "./node-server.ts";
+export type { LedgerServer, ServeOptions } from "./serve.ts";
 
-const SWEEP_MS = 60_000;
-
-/**
- * A link to ledgers in this process.
- *
- * What all keys change in one tick is committed together. The file belongs to one process at a
- * time. Close the link when you are done: that stores what reserve() and lazy() have not.
- *
- * @throws {RangeError}    an option is unknown or out of range
- * @throws {LimiterError}  "storage": the file can't be opened, or another process has it;
- *                         "unsupported": this Node has no SQLite
- */
-export function embedded(options: EmbeddedOptions = {}): Required<Link> {
-  requireKnown("embedded", options, ["path", "durability"]);
-  const { path, durability = strict() } = options;
-  if (path !== undefined && (typeof path !== "string" || path === "")) throw badOption("path", path, "a file's path");
-  const keeper = new Keeper({
-    store: path === undefined ? memoryStore() : sqlStore(openSqlite(path)),
-    durability,
-    now: () => Date.now(),
-    soon: setImmediate,
-    later: (ms, callback) => void setTimeout(callback, ms),
-    instantiate,
-  });
-  const sweeping = setInterval(() => keeper.sweep().catch(() => {}), SWEEP_MS);
-  sweeping.unref();
-  return {
-    durability,
-    ask: (address, request) => keeper.ask(address, request).catch(errorReply),
-    close() {
-      clearInterval(sweeping);
-      return keeper.close();
-    },
-  };
+function bindingClass(): SqliteClass {
+  const require = createRequire(import.meta.url);
+  try {
+    return require("node:sqlite").DatabaseSync;
+  } catch {
+    // Node 20 has none, and some 22 hide it.
+  }
+  try {
+    return require("better-sqlite3");
+  } catch (cause) {
+    const message = "no SQLite here: use Node 22.13 or newer, or install better-sqlite3 (12.x on Node 20)";
+    throw new LimiterError("unsupported", message, { cause });
+  }
 }

@@ -1,11 +1,10 @@
-// SQLite for Node: its own (node:sqlite, Node 22.13 and newer), else the package better-sqlite3.
-import { createRequire } from "node:module";
+// A ledger's SQLite file, over whichever binding the host has: node:sqlite, or better-sqlite3.
 import { LimiterError } from "../errors.ts";
 import type { SqlDatabase } from "../ledger/sql-store.ts";
 
 type Value = string | number | null;
 
-/** What the two bindings have in common. */
+/** What the bindings have in common. */
 interface Statement {
   all(...values: Value[]): unknown[];
   run(...values: Value[]): unknown;
@@ -17,17 +16,17 @@ interface Binding {
   prepare(sql: string): Statement;
   close(): void;
 }
+export type SqliteClass = new (path: string) => Binding;
 
 /**
  * Opens a file that belongs to this process alone until it is closed.
  *
  * Write-ahead log with synchronous = FULL: a transaction that was committed survives a crash of
  * the machine.
- * @throws {LimiterError} "storage": it can't be opened, or another process has it;
- *                        "unsupported": there is no SQLite here
+ * @throws {LimiterError} "storage": it can't be opened, or another process has it
  */
-export function openSqlite(path: string): SqlDatabase {
-  const db = open(path);
+export function openSqlite(Database: SqliteClass, path: string): SqlDatabase {
+  const db = open(Database, path);
   try {
     // Long enough for a process that is just ending to give the file up.
     db.exec("PRAGMA busy_timeout = 1000");
@@ -45,27 +44,11 @@ export function openSqlite(path: string): SqlDatabase {
   return databaseOf(db);
 }
 
-function open(path: string): Binding {
-  const Database = bindingClass();
+function open(Database: SqliteClass, path: string): Binding {
   try {
     return new Database(path);
   } catch (cause) {
     throw new LimiterError("storage", `the ledger file ${path} can't be opened: ${cause}`, { cause });
-  }
-}
-
-function bindingClass(): new (path: string) => Binding {
-  const require = createRequire(import.meta.url);
-  try {
-    return require("node:sqlite").DatabaseSync;
-  } catch {
-    // Node 20 has none, and some 22 hide it.
-  }
-  try {
-    return require("better-sqlite3");
-  } catch (cause) {
-    const message = "no SQLite here: use Node 22.13 or newer, or install better-sqlite3 (12.x on Node 20)";
-    throw new LimiterError("unsupported", message, { cause });
   }
 }
 

@@ -1,0 +1,45 @@
+// What embedded() must do in every runtime that has it.
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import type { EmbeddedOptions } from "../../ts/hosts/embedded.ts";
+import { type Link, lazy, reserve, strict } from "../../ts/index.ts";
+import { ledgerConformance } from "../ledger/conformance.ts";
+
+/** @param folder  for the files; the caller's to delete */
+export function embeddedSuite(
+  runtime: string,
+  embedded: (options?: EmbeddedOptions) => Required<Link>,
+  folder: string,
+): void {
+  const memory = embedded();
+  ledgerConformance(`${runtime} in memory`, async () => memory);
+
+  for (const durability of [strict(), reserve(50), lazy({ every: "1s" })]) {
+    const path = join(folder, `${durability.mode}.db`);
+    let link = embedded({ path, durability });
+    ledgerConformance(
+      `${runtime} with SQLite, ${durability.mode}`,
+      async () => link,
+      async () => {
+        await link.close();
+        link = embedded({ path, durability });
+        return link;
+      },
+    );
+    afterAll(() => link.close());
+  }
+
+  test(`${runtime}: a file belongs to one link at a time`, async () => {
+    const path = join(folder, "owned.db");
+    const owner = embedded({ path });
+    expect(() => embedded({ path })).toThrow(/owned\.db is in use by another process/);
+    await owner.close();
+    await embedded({ path }).close();
+  });
+
+  test(`${runtime}: says what is wrong with its options`, () => {
+    expect(() => embedded({ path: "" })).toThrow(/path must be a file's path; got ""/);
+    expect(() => embedded({ file: "x" } as never)).toThrow(/embedded has no option "file"; allowed: path, durability/);
+    expect(() => embedded({ path: join(folder, "no", "such", "folder.db") })).toThrow(/can't be opened/);
+  });
+}
