@@ -53,7 +53,7 @@ async function main() {
   await Promise.all([
     build({
       ...shared,
-      entryPoints: { index: "ts/index.ts", node: "ts/hosts/node.ts" },
+      entryPoints: { index: "ts/index.ts", node: "ts/hosts/node.ts", testing: "ts/sim/index.ts" },
       outdir: "dist",
       external: ["node:*"],
       plugins: [inlined],
