@@ -16,6 +16,11 @@ export interface Answer extends Outcome {
 export interface Holder {
   /** @throws {LimiterError} "unreachable", for anything but a take */
   ask(address: string, op: Op, now: number): Promise<Answer>;
+  /**
+   * The answer to a call that needs nobody else, if it is one. Asked before `ask`, which is for
+   * those that it gives null.
+   */
+  atHand?(address: string, op: Op): Answer | null;
   /** Present where no promise is needed. */
   askSync?(address: string, op: Op, now: number): Answer;
   bounds(surroundings: { pops: number; rttMs: number }): Bounds;
@@ -54,4 +59,10 @@ export interface Design {
   readonly needsLink: boolean;
   /** Makes the limiter's holder. Called once, by createLimiter. */
   hold(context: HolderContext): Holder;
+}
+
+/** The context's remote. @throws {RangeError} it has none */
+export function remoteOf({ remote }: HolderContext, design: string): Remote {
+  if (!remote) throw new RangeError(`design ${design}() needs a link to its ledgers`);
+  return remote;
 }

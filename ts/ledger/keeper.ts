@@ -6,8 +6,9 @@ import { LimiterError } from "../errors.ts";
 import { forfeitReserved } from "./forfeit.ts";
 import { GroupCommit } from "./group-commit.ts";
 import type { Durability, LedgerReply, LedgerRequest } from "./messages.ts";
+import type { Meters } from "./run.ts";
 import { HOLDER_MS, type HolderState, type LedgerState } from "./state.ts";
-import { type Meters, type Step, step } from "./step.ts";
+import { type Step, step } from "./step.ts";
 import type { KeyChange, LedgerStore } from "./store.ts";
 
 /** What a host lends to its keeper. */
@@ -87,7 +88,7 @@ export class Keeper {
     const entry = this.#entry(address, now);
     const result = step(this.#meters, entry.state, entry.holders.get(request.holder), request, now);
     if (!result.replayed) {
-      remember(entry, request, now);
+      remember(entry, request, result.reply, now);
       entry.wholeAt = result.wake;
     }
     if (result.changed) {
@@ -175,10 +176,12 @@ export class Keeper {
   }
 
   /** Resolves when the entry is stored as far as `durability` asks for. */
-  async #settled(entry: Entry, durability: Durability, { changed, freed }: Step): Promise<void> {
+  async #settled(entry: Entry, durability: Durability, { changed, leased, freed }: Step): Promise<void> {
     entry.reserve = durability.mode === "reserve" ? durability.chunk : 0;
     const due =
       durability.mode === "strict" ||
+      // Whatever else may be forgotten: who has a lease spends it, so it must survive a crash.
+      leased ||
       this.#failing ||
       (durability.mode === "reserve" && (freed || entry.spent > entry.reserved));
     // An answer that changed nothing still rests on what is being stored.
@@ -252,11 +255,12 @@ function isAhead(entry: Entry): boolean {
   return entry.version > entry.stored || entry.reserved > 0;
 }
 
-function remember(entry: Entry, request: LedgerRequest, now: number): void {
+function remember(entry: Entry, request: LedgerRequest, reply: LedgerReply, now: number): void {
   if (!entry.holders.has(request.holder)) {
     for (const [id, { at }] of entry.holders) if (at < now - HOLDER_MS) entry.holders.delete(id);
   }
-  entry.holders.set(request.holder, { seq: request.seq, at: now, before: entry.state });
+  const { holder, seq, sync } = request;
+  entry.holders.set(holder, sync ? { seq, at: now, before: null, reply } : { seq, at: now, before: entry.state });
 }
 
 function read(store: LedgerStore, address: string) {
