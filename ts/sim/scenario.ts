@@ -1,5 +1,7 @@
 // A scenario is a run in plain words: what a line of the command says, and what a seed draws.
+import type { Design } from "../designs/design.ts";
 import { exact } from "../designs/exact.ts";
+import { lease } from "../designs/lease.ts";
 import { lazy, reserve, strict } from "../ledger/durability.ts";
 import { parsePolicy } from "../policies/parse.ts";
 import { DEMAND_KINDS, type DemandKind } from "./demand.ts";
@@ -106,8 +108,14 @@ export function commandOf(scenario: Scenario): string {
 }
 
 /** The design in a word and its options: "exact", "lease:block=8,ttl=5s". */
-function designOf(text: string) {
-  const [kind] = text.split(/:(.*)/s);
-  if (kind === "exact") return exact();
-  throw new RangeError(`design must be exact; got ${JSON.stringify(text)}`);
+function designOf(text: string): Design {
+  const [kind, list = ""] = text.split(/:(.*)/s);
+  const options: Record<string, string | number> = {};
+  for (const part of list.split(",").filter((part) => part !== "")) {
+    const [name = "", value = ""] = part.split("=");
+    options[name] = /^\d+$/.test(value) ? Number(value) : value;
+  }
+  if (kind === "exact") return exact(options);
+  if (kind === "lease") return lease(options);
+  throw new RangeError(`design must be exact or lease, with options as in lease:block=8,ttl=5s; got "${text}"`);
 }
