@@ -39,11 +39,11 @@ export class Hold {
 
   /** Someone asks for `cost`. */
   demand(cost: number, now: number): void {
-    this.#demand = this.demandAt(now) + cost;
+    this.#demand = this.#demandNow(now) + cost;
     this.#demandAt = now;
   }
 
-  demandAt(now: number): number {
+  #demandNow(now: number): number {
     return this.#demand * Math.exp((this.#demandAt - now) / (this.#terms.ttlMs / 2));
   }
 
@@ -66,17 +66,18 @@ export class Hold {
   isLow(now: number): boolean {
     if (this.fetching || this.later > 0 || now >= this.end) return false;
     const within = (2 * this.#rttMs) / (this.#terms.ttlMs / 2);
-    return this.tokens <= Math.min(this.low, Math.max(this.demandAt(now) * within, 1));
+    return this.tokens <= Math.min(this.low, Math.max(this.#demandNow(now) * within, 1));
   }
 
-  /** Whether its tokens will soon have to be renewed or returned. */
-  isEnding(now: number): boolean {
-    return !this.fetching && this.tokens + this.later > 0 && now < this.end && this.end - now < this.#terms.ttlMs / 3;
+  /** Whether its tokens should be renewed or returned: they end soon, or are too many by now. */
+  isDue(now: number): boolean {
+    if (this.fetching || now >= this.end || this.tokens + this.later === 0) return false;
+    return this.end - now < this.#terms.ttlMs / 3 || this.tokens > 2 * this.#need(now);
   }
 
   /** Whether there is nothing to remember. */
   isIdle(now: number): boolean {
-    return !this.fetching && this.demandAt(now) < 1 && (this.tokens + this.later === 0 || now > this.end + 60_000);
+    return !this.fetching && this.#demandNow(now) < 1 && (this.tokens + this.later === 0 || now > this.end + 60_000);
   }
 
   /** What to tell the ledger. What isn't kept is not to be spent any more. */
@@ -84,9 +85,7 @@ export class Hold {
     if (this.left(now) === 0 && now >= this.end) this.later = 0;
     const had = this.tokens + this.later;
     const { ttlMs, block } = this.#terms;
-    const demand = this.demandAt(now);
-    // A key that is asked for now and then isn't worth a lease.
-    const need = closing || demand < 2 ? 0 : (block ?? Math.ceil(demand));
+    const need = closing ? 0 : this.#need(now);
     this.tokens = Math.min(this.left(now), need);
     if (need === 0) this.later = 0;
     const ask = Math.max(need - this.tokens - this.later, 0);
@@ -108,5 +107,11 @@ export class Hold {
     this.low = this.tokens / 2;
     this.end = Math.max(this.end, sentAt + reply.ttlMs);
     this.wholeAt = now + reply.resetMs;
+  }
+
+  #need(now: number): number {
+    const demand = this.#demandNow(now);
+    // A key that is asked for now and then isn't worth a lease.
+    return demand < 2 ? 0 : (this.#terms.block ?? Math.ceil(demand));
   }
 }

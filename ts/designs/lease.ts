@@ -12,7 +12,10 @@ import { Hold, type Terms } from "./hold.ts";
 export interface LeaseOptions {
   /** Tokens per lease, a positive integer up to the policy's capacity; or "adaptive", unless given. */
   block?: number | "adaptive";
-  /** How long a lease lasts, 500 ms to 5 min; "5s" unless given. */
+  /**
+   * How long a lease lasts, 500 ms to 5 min. Unless given: "5s", or a tenth of a sliding window
+   * if that is shorter, since what a holder spends counts from when it tells the ledger.
+   */
   ttl?: Duration;
 }
 
@@ -20,6 +23,7 @@ export interface LeaseOptions {
 const HOLDS_MAX = 100_000;
 const DENIALS_MAX = 10_000;
 const TTL_MS_MIN = 500;
+const TTL_MS_DEFAULT = 5000;
 
 /**
  * Grants each PoP a block of tokens, and lets it spend them alone.
@@ -32,13 +36,23 @@ const TTL_MS_MIN = 500;
  */
 export function lease(options: LeaseOptions = {}): Design {
   requireKnown("lease", options, ["block", "ttl"]);
-  const { block = "adaptive" } = options;
-  const terms: Terms = {
-    ttlMs: toMs("ttl", options.ttl ?? "5s"),
-    block: block === "adaptive" ? undefined : requireInteger("block", block, 1, Number.MAX_SAFE_INTEGER),
+  const { block = "adaptive", ttl } = options;
+  const tokens = block === "adaptive" ? undefined : requireInteger("block", block, 1, Number.MAX_SAFE_INTEGER);
+  const ttlMs = ttl === undefined ? undefined : requireInteger("ttl", toMs("ttl", ttl), TTL_MS_MIN, TTL_MS_MAX);
+  return {
+    kind: "lease",
+    needsLink: true,
+    hold(context) {
+      const { policies } = context;
+      if (tokens !== undefined) requireInteger("block", tokens, 1, Math.min(...policies.map((one) => one.capacity)));
+      return new LeaseHolder(context, { ttlMs: ttlMs ?? defaultTtlMs(policies), block: tokens });
+    },
   };
-  requireInteger("ttl", terms.ttlMs, TTL_MS_MIN, TTL_MS_MAX);
-  return { kind: "lease", needsLink: true, hold: (context) => new LeaseHolder(context, terms) };
+}
+
+function defaultTtlMs(policies: readonly Policy[]): number {
+  const tenths = policies.map(({ spec }) => (spec.kind === "slidingWindow" ? spec.window / 10 : TTL_MS_DEFAULT));
+  return Math.max(Math.floor(Math.min(TTL_MS_DEFAULT, ...tenths)), TTL_MS_MIN);
 }
 
 class LeaseHolder implements Holder {
@@ -54,8 +68,6 @@ class LeaseHolder implements Holder {
 
   constructor(context: HolderContext, terms: Terms) {
     const { name, policies, ambient } = context;
-    const most = Math.min(...policies.map(({ capacity }) => capacity));
-    if (terms.block !== undefined) requireInteger("block", terms.block, 1, most);
     this.#addressOf = addressesOf(name);
     this.#policies = policies;
     this.#ambient = ambient;
@@ -98,7 +110,7 @@ class LeaseHolder implements Holder {
     const { ttlMs, block = capacity } = this.#terms;
     return {
       overshoot: 0,
-      stranded: Math.min((pops - 1) * block, capacity),
+      stranded: Math.min((pops - 1) * block, Math.floor(capacity / 2)),
       stalenessMs: ttlMs,
       roundTripsPerAdmit: 1,
       writesPerAdmit: 1,
@@ -147,7 +159,7 @@ class LeaseHolder implements Holder {
   #round(): void {
     const now = this.#ambient.monotonic();
     for (const [address, hold] of this.#holds) {
-      if (hold.isEnding(now)) this.#fetch(address, hold);
+      if (hold.isDue(now)) this.#fetch(address, hold);
       else if (hold.isIdle(now)) this.#holds.delete(address);
     }
     const again = this.#holds.size > 0;

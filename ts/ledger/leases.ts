@@ -82,9 +82,9 @@ export function settle(run: Run, leases: Lease[], { holder, sync }: LedgerReques
 /**
  * Grants what is asked for as far as it goes.
  *
- * A lease is at most a half of what is free, divided among the holders: blocks shrink as the
- * budget runs out, so that no more than half of it is ever stranded. Where nothing is free
- * any more, the holder gets its share of what the next half ttl will refill, to start then.
+ * A lease is at most the holder's share of half of what is free, by what each would like to
+ * have: blocks shrink as the budget runs out, and no more than half of it is ever out of others'
+ * reach. Where nothing is free any more, it is a share of what will be refilled, to start then.
  */
 export function grant(
   run: Run,
@@ -94,15 +94,19 @@ export function grant(
   sync: LeaseRequest,
   now: number,
 ): { leases: Lease[]; reply: LeaseReply } {
-  const holders = others.length + 1;
   const { ttlMs, end } = termOf(policies, sync.ttlMs, now);
+  const want = sync.held + sync.later + sync.ask;
+  const share = want / others.reduce((sum, lease) => sum + lease.want, Math.max(want, 1));
+  const half = Math.floor(Math.min(...policies.map(({ capacity }) => capacity)) / 2);
   const free = run.free();
-  const most = sync.block ?? Math.max(Math.floor((free + kept) / (2 * holders)), 1);
-  const granted = ttlMs === 0 ? 0 : Math.max(Math.min(sync.ask, most - kept, free), 0);
+  const most = sync.block ?? Math.max(Math.floor(((free + kept) / 2) * share), 1);
+  const room = ttlMs === 0 ? 0 : Math.max(Math.min(sync.ask, half - run.leased), 0);
+  const granted = Math.max(Math.min(room, most - kept, free), 0);
   run.leased += granted;
-  const room = sync.block === undefined ? sync.ask : Math.min(sync.ask, sync.block - kept);
-  const wanted = ttlMs === 0 || sync.later > 0 ? 0 : room - granted;
-  const { tokens: later, startsInMs } = grantLater(run, policies, wanted, holders, ttlMs / 2);
+  const withinMs = Math.floor(ttlMs / 2);
+  const refill = Math.min(half, ...policies.map((policy) => refillOf(policy, withinMs)));
+  const mostLater = sync.later > 0 || refill < 1 ? 0 : (sync.block ?? Math.max(Math.floor(refill * share), 1));
+  const { tokens: later, startsInMs } = grantLater(run, Math.min(room, mostLater - kept) - granted, withinMs);
   const keptLater = Math.min(sync.later, kept);
   const reply: LeaseReply = {
     tokens: kept - keptLater + granted,
@@ -114,14 +118,13 @@ export function grant(
   const tokens = kept + granted + later;
   // Without tokens a lease says that its holder would have some: it has its part in the sharing.
   if (tokens === 0 && (!own || sync.ask === 0)) return { leases: own ? others : leases, reply };
-  return { leases: [...others, { holder, tokens, used: sync.used, end: Math.max(own?.end ?? 0, end) }], reply };
+  const lease = { holder, tokens, want, used: sync.used, end: Math.max(own?.end ?? 0, end) };
+  return { leases: [...others, lease], reply };
 }
 
-/** As many of `wanted` as the rate refills within `withinMs`, fairly shared. */
-function grantLater(run: Run, policies: readonly Policy[], wanted: number, holders: number, withinMs: number) {
-  const refill = Math.min(...policies.map((policy) => refillOf(policy, withinMs)));
-  const share = refill < 1 ? 0 : Math.max(Math.floor(refill / holders), 1);
-  for (let tokens = Math.min(wanted, share); tokens >= 1; tokens = Math.floor(tokens / 2)) {
+/** As many of `wanted` tokens as the budget grows by within `withinMs`, and when they are there. */
+function grantLater(run: Run, wanted: number, withinMs: number): { tokens: number; startsInMs: number } {
+  for (let tokens = wanted; tokens >= 1; tokens = Math.floor(tokens / 2)) {
     const waitMs = run.waitFor(tokens);
     if (waitMs === 0) break;
     if (waitMs === null || waitMs > withinMs) continue;

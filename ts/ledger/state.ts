@@ -20,6 +20,8 @@ export interface LedgerState {
 export interface Lease {
   holder: string;
   tokens: number;
+  /** Tokens that the holder would like to have; all of them give its share in what there is. */
+  want: number;
   /** The holder's total when it was last heard. */
   used: number;
   /** When all of them count as used, epoch ms. */

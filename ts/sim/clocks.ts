@@ -16,6 +16,8 @@ export interface ClockFault {
 export class Machine implements Ambient {
   /** Set when the machine is killed: nothing that it waited for happens. */
   dead = false;
+  /** Timers that came while it was frozen; null: it isn't. */
+  #frozen: (() => void)[] | null = null;
   readonly #world: World;
   readonly #fault: ClockFault;
   readonly #bootedAt: number;
@@ -31,14 +33,33 @@ export class Machine implements Ambient {
 
   monotonic = () => this.#bootedAt + this.#world.now * (1 + this.#fault.drift);
 
-  schedule = (ms: number, callback: () => void) =>
-    this.#world.after(ms / (1 + this.#fault.drift), () => {
-      if (!this.dead) callback();
-    });
+  schedule = (ms: number, callback: () => void) => {
+    let cancelled = false;
+    const fire = () => {
+      if (this.#frozen) this.#frozen.push(fire);
+      else if (!this.dead && !cancelled) callback();
+    };
+    this.#world.after(ms / (1 + this.#fault.drift), fire);
+    return () => {
+      cancelled = true;
+    };
+  };
 
   random = (bytes: Uint8Array) => {
     for (let at = 0; at < bytes.length; at++) bytes[at] = this.#world.pick(256);
   };
+
+  /** It stands still, as an isolate does between requests; its clocks go on. */
+  freeze(): void {
+    this.#frozen ??= [];
+  }
+
+  /** It goes on, with what wakes it first, and comes to its timers when it has caught up. */
+  thaw(): void {
+    const late = this.#frozen ?? [];
+    this.#frozen = null;
+    for (const timer of late) this.#world.after(this.#world.exponential(100), timer);
+  }
 
   /** Someone sets the time of day. */
   step(ms: number): void {

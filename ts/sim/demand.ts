@@ -12,6 +12,9 @@ export interface Call {
 export type DemandKind = "steady" | "bursts" | "skewed" | "hotspot" | "greedy";
 export const DEMAND_KINDS: readonly DemandKind[] = ["steady", "bursts", "skewed", "hotspot", "greedy"];
 
+/** When a greedy holder has filled up, and when it begins to spend, as shares of a period. */
+export const GREEDY = { fill: 0.05, spend: 0.6 };
+
 /** Who asks for how much. */
 export interface Demand {
   kind: DemandKind;
@@ -28,10 +31,18 @@ export interface Demand {
  * - bursts: the same, in bursts that all holders begin together, with silence between them
  * - skewed: each holder asks half as much as the one before
  * - hotspot: one holder asks for nearly all; which one changes
- * - greedy: bursts at one holder after another, as one who tries to catch stale tokens would
+ * - greedy: one holder fills up early in each period and spends what it got much later, when the
+ *   others ask as well: as one who hopes for stale tokens would. In between it is cut off and
+ *   frozen, where those are among the faults
  *
  */
-export function callsOf(world: World, demand: Demand, policy: PolicySpec, holders: number, durationMs: number): Call[] {
+export function callsOf(
+  world: World,
+  demand: Demand,
+  policy: PolicySpec,
+  holders: number,
+  durationMs: number,
+): { calls: Call[]; periodMs: number } {
   const { kind, load, costMax } = demand;
   const calls: Call[] = [];
   const periodMs = durationMs / (2 + world.pick(4));
@@ -47,15 +58,17 @@ export function callsOf(world: World, demand: Demand, policy: PolicySpec, holder
       const hot = world.random() < 0.9;
       calls.push({ at, holder: hot ? phase % holders : world.pick(holders), cost });
     } else {
-      const turn = Math.floor(within / (periodMs / 4));
-      calls.push({
-        at: phase * periodMs + (turn * periodMs) / 4 + (within % (periodMs / 4)) / 20,
-        holder: (phase * 4 + turn) % holders,
-        cost,
-      });
+      const { fill, spend } = GREEDY;
+      const phaseAt = phase * periodMs;
+      const draw = world.random();
+      if (draw < 0.3) calls.push({ at: phaseAt + within * fill, holder: phase % holders, cost });
+      else {
+        const holder = draw < 0.6 ? phase % holders : world.pick(holders);
+        calls.push({ at: phaseAt + spend * periodMs + within / 10, holder, cost });
+      }
     }
   }
-  return calls.sort((a, b) => a.at - b.at);
+  return { calls: calls.sort((a, b) => a.at - b.at), periodMs };
 }
 
 /** Tokens per ms that the policy lets through. */

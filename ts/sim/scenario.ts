@@ -33,6 +33,17 @@ const POLICIES = [
   "slidingWindow:limit=60,window=5s,resolution=100",
 ];
 const POPS = [2, 5, 20, 100];
+/** What a design without options may get. */
+const DESIGNS: Record<string, readonly string[]> = {
+  lease: [
+    "lease",
+    "lease:ttl=500",
+    "lease:ttl=1s",
+    "lease:ttl=500,block=10",
+    "lease:ttl=500,block=20",
+    "lease:ttl=2s,block=5",
+  ],
+};
 
 /** What the seed draws, but for what is `given`. */
 export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenario {
@@ -41,7 +52,7 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
   const pops = oneOf(POPS);
   const drawn: Scenario = {
     seed,
-    design: "exact",
+    design: "lease",
     policy: oneOf(POLICIES),
     pops,
     demand: oneOf(DEMAND_KINDS),
@@ -54,7 +65,8 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
     // All of them in half of the runs; in the others it shows which one matters.
     faults: random() < 0.5 ? FAULT_KINDS : FAULT_KINDS.filter(() => random() < 0.4),
   };
-  return { ...drawn, ...given };
+  const scenario = { ...drawn, ...given };
+  return { ...scenario, design: oneOf(DESIGNS[scenario.design] ?? [scenario.design]) };
 }
 
 /** Runs it. @throws {RangeError} it says something impossible */

@@ -6,7 +6,7 @@ import type { Design, OnUnreachable } from "../designs/design.ts";
 import type { Durability } from "../ledger/messages.ts";
 import { type Admission, clairvoyant, overshootOf } from "./checkers.ts";
 import { Machine } from "./clocks.ts";
-import { type Call, callsOf, type Demand } from "./demand.ts";
+import { type Call, callsOf, type Demand, GREEDY } from "./demand.ts";
 import { LedgerHost } from "./ledger-host.ts";
 import { Network } from "./network.ts";
 import { World } from "./world.ts";
@@ -19,6 +19,7 @@ export type FaultKind =
   | "cuts" // holders are cut off, both ways or one
   | "ledgerCrashes" // the ledger's process dies and starts again
   | "holderCrashes" // so does a holder's, without a word
+  | "freezes" // so that a holder comes late to its timers, as isolates do
   | "drift" // clocks run fast or slow
   | "steps"; // holders' clocks are off, and set
 export const FAULT_KINDS: readonly FaultKind[] = [
@@ -28,6 +29,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   "cuts",
   "ledgerCrashes",
   "holderCrashes",
+  "freezes",
   "drift",
   "steps",
 ];
@@ -143,10 +145,10 @@ class Simulation {
 
   async run(): Promise<Report> {
     const { policy, demand, pops, durationMs } = this.#options;
-    const calls = callsOf(this.#world, demand, policy.spec, pops, durationMs);
+    const { calls, periodMs } = callsOf(this.#world, demand, policy.spec, pops, durationMs);
     const seen: Admission[] = [];
     this.#callInTurn(calls, 0, seen);
-    this.#plan();
+    this.#plan(periodMs);
     await this.#world.runUntil(durationMs);
     this.#network.heal();
     await this.#world.runUntil(durationMs + DRAIN_MS);
@@ -197,6 +199,7 @@ class Simulation {
   #call(pop: Pop, cost: number): void {
     this.#report.calls++;
     this.#report.demanded += cost;
+    pop.machine.thaw();
     pop.waiting++;
     pop.limiter.limit(KEY, { cost }).then(
       (decision) => {
@@ -229,8 +232,8 @@ class Simulation {
   }
 
   /** Lays out the faults that have a time of their own. */
-  #plan(): void {
-    const { faults, durationMs, pops } = this.#options;
+  #plan(periodMs: number): void {
+    const { faults, durationMs, pops, demand } = this.#options;
     const world = this.#world;
     const often = (kind: FaultKind, meanMs: number, happen: () => void) => {
       if (!faults.includes(kind)) return;
@@ -252,11 +255,28 @@ class Simulation {
       if (everyone) for (let nth = 0; nth < pops; nth++) this.#network.cut(nth, directions, ms);
       else this.#network.cut(world.pick(pops), directions, ms);
     });
+    for (let phase = 0; demand.kind === "greedy" && phase * periodMs < durationMs; phase++) {
+      world.after((phase + 1.2 * GREEDY.fill) * periodMs, () => {
+        const restMs = (GREEDY.spend - GREEDY.fill) * periodMs;
+        if (faults.includes("cuts")) this.#network.cut(phase % pops, ["there", "back"], restMs);
+        if (faults.includes("freezes")) this.#freeze(this.#pops[phase % pops] as Pop, restMs);
+      });
+    }
+    often("freezes", durationMs / 10, () => {
+      this.#freeze(this.#pops[world.pick(pops)] as Pop, world.exponential(durationMs / 8));
+    });
     often("ledgerCrashes", durationMs / 4, () => this.#ledger.crash(world.exponential(300)));
     often("holderCrashes", durationMs / 5, () => this.#restart(world.pick(pops)));
     often("steps", durationMs / 5, () => {
       (this.#pops[world.pick(pops)] as Pop).machine.step((2 * world.random() - 1) * 3_600_000);
     });
+  }
+
+  /** For so long, or until the next call comes. Who still waits keeps it awake. */
+  #freeze({ machine, waiting }: Pop, ms: number): void {
+    if (waiting > 0) return;
+    machine.freeze();
+    this.#world.after(ms, () => machine.thaw());
   }
 
   #restart(nth: number): void {
