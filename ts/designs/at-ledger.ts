@@ -1,11 +1,12 @@
-import type { Op, Outcome, Policy } from "../contract.ts";
+import type { Bounds, Op, Outcome, Policy } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
-import { OUTCOME_CELLS, PEEK, REFUND, RESET, TAKE } from "../ledger/messages.ts";
+import { type Durability, OUTCOME_CELLS, PEEK, REFUND, RESET, TAKE } from "../ledger/messages.ts";
 import { Courier, type LeaseKeeper } from "../link/courier.ts";
 import { Denials } from "../link/denials.ts";
 import { holderId } from "../link/holder-id.ts";
 import type { Delivery } from "../link/lane.ts";
 import { allOf } from "../policies/all-of.ts";
+import { envelope } from "../policies/envelope.ts";
 import { policyOf } from "../policies/spec.ts";
 import type { Answer, HolderContext, Remote } from "./design.ts";
 
@@ -16,6 +17,7 @@ export class AtLedger {
   readonly courier: Courier;
   readonly #policies: readonly Policy[];
   readonly #monotonic: () => number;
+  readonly #durability: Durability;
   readonly #allow: boolean;
   readonly #denials: Denials;
   #cached = 0;
@@ -24,6 +26,7 @@ export class AtLedger {
   constructor({ policies, ambient }: HolderContext, remote: Remote, denialsMax: number, leases?: LeaseKeeper) {
     this.#policies = policies;
     this.#monotonic = () => ambient.monotonic();
+    this.#durability = remote.link.durability;
     this.#allow = remote.onUnreachable === "allow";
     this.#denials = new Denials(denialsMax);
     const { link, deadlineMs, carry, onError } = remote;
@@ -53,6 +56,16 @@ export class AtLedger {
       this.#denials.add(address, amount, delivery.sentAt, answer);
     }
     return answer;
+  }
+
+  /** What one crash of a ledger does to the takes that it decides. */
+  get crash(): Bounds["crash"] {
+    const durability = this.#durability;
+    const unwritten = (ms: number) => Math.min(...this.#policies.map((policy) => envelope(policy, ms)));
+    return {
+      overshoot: durability.mode === "lazy" ? unwritten(durability.everyMs) : 0,
+      lost: durability.mode === "reserve" ? durability.chunk : 0,
+    };
   }
 
   get stats(): Record<string, number> {

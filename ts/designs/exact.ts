@@ -1,7 +1,6 @@
-import type { Bounds, Op, Policy } from "../contract.ts";
+import type { Bounds, Op } from "../contract.ts";
 import type { Durability } from "../ledger/messages.ts";
 import { addressesOf } from "../link/address.ts";
-import { envelope } from "../policies/envelope.ts";
 import { AtLedger } from "./at-ledger.ts";
 import { type Answer, type Design, type Holder, type HolderContext, remoteOf } from "./design.ts";
 
@@ -23,14 +22,12 @@ export function exact({ denialsMax = 10_000 }: ExactOptions = {}): Design {
 
 class ExactHolder implements Holder {
   readonly #addressOf: (key: string) => string;
-  readonly #policies: readonly Policy[];
   readonly #durability: Durability;
   readonly #ledger: AtLedger;
 
   constructor(context: HolderContext, denialsMax: number) {
     const remote = remoteOf(context, "exact");
     this.#addressOf = addressesOf(context.name);
-    this.#policies = context.policies;
     this.#durability = remote.link.durability;
     this.#ledger = new AtLedger(context, remote, denialsMax);
   }
@@ -41,15 +38,15 @@ class ExactHolder implements Holder {
   }
 
   bounds(): Bounds {
+    const { crash } = this.#ledger;
     const { mode } = this.#durability;
-    const lost = mode === "reserve" ? this.#durability.chunk : 0;
     return {
       overshoot: 0,
       stranded: 0,
       stalenessMs: 0,
       roundTripsPerAdmit: 1,
-      writesPerAdmit: mode === "strict" ? 1 : mode === "reserve" ? Math.min(1, 1 / this.#durability.chunk) : 0,
-      crash: { overshoot: mode === "lazy" ? this.#unwritten(this.#durability.everyMs) : 0, lost },
+      writesPerAdmit: mode === "strict" ? 1 : mode === "reserve" ? Math.min(1, 1 / crash.lost) : 0,
+      crash,
     };
   }
 
@@ -59,10 +56,5 @@ class ExactHolder implements Holder {
 
   async close(): Promise<void> {
     this.#ledger.close();
-  }
-
-  /** Most that the policies admit within `ms`: what a crash forgets if nothing was written. */
-  #unwritten(ms: number): number {
-    return Math.min(...this.#policies.map((policy) => envelope(policy, ms)));
   }
 }

@@ -112,9 +112,10 @@ class LeaseHolder implements Holder {
       overshoot: 0,
       stranded: Math.min((pops - 1) * block, Math.floor(capacity / 2)),
       stalenessMs: ttlMs,
-      roundTripsPerAdmit: 1,
-      writesPerAdmit: 1,
-      crash: { overshoot: 0, lost: 0 },
+      // Where a block is a single token: one trip to get it, one to return another.
+      roundTripsPerAdmit: 2,
+      writesPerAdmit: 2,
+      crash: this.#ledger.crash,
     };
   }
 

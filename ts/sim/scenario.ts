@@ -60,7 +60,7 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
     costMax: oneOf([1, 1, 1, 4]),
     durationMs: oneOf([4000, 8000, 16_000]),
     rttMs: oneOf([4, 40, 160]),
-    durability: oneOf(["strict", "strict", "reserve"] as const),
+    durability: oneOf(["strict", "strict", "reserve", "lazy"] as const),
     onUnreachable: "deny",
     // All of them in half of the runs; in the others it shows which one matters.
     faults: random() < 0.5 ? FAULT_KINDS : FAULT_KINDS.filter(() => random() < 0.4),
