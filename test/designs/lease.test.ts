@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Ambient } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
 import { limiterFor } from "../../ts/create-limiter.ts";
 import { type LeaseOptions, lease } from "../../ts/designs/lease.ts";
@@ -29,7 +30,11 @@ class World {
     this.#keeper = this.#start();
   }
 
-  limiter(options: LeaseOptions & { onUnreachable?: "deny" | "allow" } = {}, policy = bucket) {
+  limiter(
+    options: LeaseOptions & { onUnreachable?: "deny" | "allow" } = {},
+    policy = bucket,
+    ambient: Ambient = this.ambient,
+  ) {
     const { onUnreachable = "deny", ...rest } = options;
     const link: Link = {
       durability: this.#durability,
@@ -40,7 +45,7 @@ class World {
         return this.#keeper.ask(address, request);
       },
     };
-    return limiterFor(this.ambient)({ policy, name: "l", design: lease(rest), link, onUnreachable, deadline: 200 });
+    return limiterFor(ambient)({ policy, name: "l", design: lease(rest), link, onUnreachable, deadline: 200 });
   }
 
   async decide(promise: Promise<{ success: boolean; source: string; remaining: number }>) {
@@ -109,6 +114,30 @@ describe("a holder", () => {
     await world.ambient.pass(100_000);
     expect(world.requests.length).toBe(asked);
     expect(world.ambient.waiting).toBe(0);
+  });
+
+  test("returns it with the calls on other keys where its timers die", async () => {
+    const world = new World();
+    const { now, monotonic, random, schedule } = world.ambient;
+    const dying: Ambient = {
+      ...{ now, monotonic, random },
+      schedule: (ms, callback) => (ms === 250 ? () => {} : schedule(ms, callback)),
+    };
+    const limiter = world.limiter({ block: 30, ttl: "2s" }, bucket, dying);
+    for (let call = 0; call < 5; call++) await world.decide(limiter.limit("key"));
+    await world.ambient.pass(300);
+    expect(limiter.stats().held).toBeGreaterThan(0);
+    await world.decide(limiter.limit("another key"));
+    await world.ambient.pass(300);
+    await world.decide(limiter.limit("another key"));
+    await world.ambient.pass(900);
+    await world.decide(limiter.limit("another key"));
+    await world.ambient.pass(3000);
+    expect(await world.decide(world.limiter().limit("key"))).toEqual({
+      success: true,
+      source: "ledger",
+      remaining: 94,
+    });
   });
 
   test("leases nothing for a key that is asked for now and then", async () => {

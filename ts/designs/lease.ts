@@ -64,7 +64,9 @@ class LeaseHolder implements Holder {
   readonly #holds = new Map<string, Hold>();
   #leased = 0;
   #closing = false;
-  #cancelRound: (() => void) | null = null;
+  #cancelRound = () => {};
+  /** When the next round must have been. */
+  #roundBy = 0;
 
   constructor(context: HolderContext, terms: Terms) {
     const { name, policies, ambient } = context;
@@ -83,6 +85,8 @@ class LeaseHolder implements Holder {
     const address = this.#addressOf(key);
     const cost = op[1];
     const now = this.#ambient.monotonic();
+    // In Workers a timer dies with the request that it was set for: calls make up for it.
+    if (now > this.#roundBy) this.#round(now);
     const hold = this.#hold(address);
     hold?.demand(cost, now);
     if (hold && hold.left(now) >= cost) {
@@ -128,7 +132,7 @@ class LeaseHolder implements Holder {
 
   async close(): Promise<void> {
     this.#closing = true;
-    this.#cancelRound?.();
+    this.#cancelRound();
     const now = this.#ambient.monotonic();
     const held = [...this.#holds].filter(([, hold]) => now < hold.end && hold.tokens + hold.later > 0);
     await Promise.all(held.map(([address]) => this.#ledger.courier.send(address, LEASE_ONLY, 0)));
@@ -141,7 +145,6 @@ class LeaseHolder implements Holder {
     if (!hold && this.#holds.size < HOLDS_MAX) {
       hold = new Hold(this.#terms);
       this.#holds.set(address, hold);
-      this.#cancelRound ??= this.#ambient.schedule(this.#terms.ttlMs / 8, () => this.#round());
     }
     return hold;
   }
@@ -157,14 +160,17 @@ class LeaseHolder implements Holder {
   }
 
   /** Renews or returns what is about to end, and forgets what nobody asks for. */
-  #round(): void {
-    const now = this.#ambient.monotonic();
+  #round(now: number): void {
     for (const [address, hold] of this.#holds) {
       if (hold.isDue(now)) this.#fetch(address, hold);
       else if (hold.isIdle(now)) this.#holds.delete(address);
     }
-    const again = this.#holds.size > 0;
-    this.#cancelRound = again ? this.#ambient.schedule(this.#terms.ttlMs / 8, () => this.#round()) : null;
+    const pauseMs = this.#terms.ttlMs / 8;
+    this.#roundBy = now + 2 * pauseMs;
+    this.#cancelRound();
+    this.#cancelRound = this.#ambient.schedule(pauseMs, () => {
+      if (this.#holds.size > 0) this.#round(this.#ambient.monotonic());
+    });
   }
 
   #request(address: string): LeaseRequest | undefined {
