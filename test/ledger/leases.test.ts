@@ -35,7 +35,9 @@ class Ledger {
     const full = sync && { ...request, sync: { used: 0, held: 0, later: 0, ask: 0, ttlMs: 1000, ...sync } };
     const result = step(meters, this.state, this.#holders.get(holder), full ?? request, this.now);
     if (!result.replayed) {
-      this.#holders.set(holder, { seq, at: this.now, before: this.state, reply: result.reply });
+      // Either of them says what a retry is answered.
+      const before = seq % 2 === 0 ? { before: this.state } : { before: null, reply: result.reply };
+      this.#holders.set(holder, { seq, at: this.now, ...before });
     }
     this.state = result.state && parseState(JSON.stringify(result.state));
     return { ...result, seq, lease: result.reply.lease as LeaseReply };

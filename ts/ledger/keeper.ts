@@ -48,6 +48,8 @@ interface Entry {
   wholeAt: number;
 }
 
+/** Calls whose outcomes take as much room as a lease does. */
+const CALLS_PER_LEASE = 6;
 /** Entries looked at to find one that memory can do without. */
 const EVICTION_TRIES = 16;
 
@@ -259,8 +261,10 @@ function remember(entry: Entry, request: LedgerRequest, reply: LedgerReply, now:
   if (!entry.holders.has(request.holder)) {
     for (const [id, { at }] of entry.holders) if (at < now - HOLDER_MS) entry.holders.delete(id);
   }
-  const { holder, seq, sync } = request;
-  entry.holders.set(holder, sync ? { seq, at: now, before: null, reply } : { seq, at: now, before: entry.state });
+  const { holder, seq, ops } = request;
+  const replyIsShorter = (entry.state?.leases?.length ?? 0) * CALLS_PER_LEASE > ops.length / 2;
+  const before = replyIsShorter ? { before: null, reply } : { before: entry.state };
+  entry.holders.set(holder, { seq, at: now, ...before });
 }
 
 function read(store: LedgerStore, address: string) {

@@ -31,7 +31,7 @@ export interface Lease {
 /**
  * What a ledger remembers of a holder, so that a retry changes nothing. The reply to many ops is
  * long and isn't kept: it follows from the state before, the time, and the request, which a
- * retry repeats. With a lease the state is what is long, and the reply is kept.
+ * retry repeats. Where leases make the state longer than the reply, that is kept.
  */
 export interface HolderState {
   /** Of its last request. */
@@ -40,7 +40,7 @@ export interface HolderState {
   at: number;
   /** The key's state before it. */
   before: LedgerState | null;
-  /** Kept instead of `before` if the request had a `sync`. */
+  /** Kept instead of `before` where it is shorter. */
   reply?: LedgerReply;
 }
 
