@@ -70,8 +70,8 @@ test("a limiter that sees all calls stays within the policy, and refuses none th
     fc.property(policies, admissions, (spec, calls) => {
       const admitted: Admission[] = [];
       for (const call of calls) {
-        const before = clairvoyant(spec, calls.slice(0, calls.indexOf(call)));
-        const after = clairvoyant(spec, calls.slice(0, calls.indexOf(call) + 1));
+        const before = clairvoyant([spec], calls.slice(0, calls.indexOf(call)));
+        const after = clairvoyant([spec], calls.slice(0, calls.indexOf(call) + 1));
         if (after > before) admitted.push(call);
         else expect(bruteForce(spec, [...admitted, call])).toBeGreaterThan(0);
       }

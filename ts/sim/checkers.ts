@@ -65,37 +65,52 @@ function overSliding({ limit, window }: PolicySpec & { kind: "slidingWindow" }, 
 }
 
 /** What one limiter that sees every call at once, wherever it is made, would admit in all. */
-export function clairvoyant(spec: PolicySpec, calls: readonly Admission[]): number {
+export function clairvoyant(specs: readonly PolicySpec[], calls: readonly Admission[]): number {
   let total = 0;
-  const admits = spec.kind === "tokenBucket" ? bucket(spec) : window(spec);
-  for (const { at, cost } of calls) if (admits(at, cost)) total += cost;
+  const budgets = specs.map((spec) => (spec.kind === "tokenBucket" ? bucket(spec) : window(spec)));
+  for (const { at, cost } of calls) {
+    if (!budgets.every((budget) => budget.left(at) >= cost)) continue;
+    for (const budget of budgets) budget.take(at, cost);
+    total += cost;
+  }
   return total;
 }
 
-function bucket({ rate, per, burst }: PolicySpec & { kind: "tokenBucket" }) {
+interface Budget {
+  left(at: number): number;
+  take(at: number, cost: number): void;
+}
+
+function bucket({ rate, per, burst }: PolicySpec & { kind: "tokenBucket" }): Budget {
+  // In 1 / per of a token, so that all is whole.
   let level = burst * per;
   let last = Number.NaN;
-  return (at: number, cost: number) => {
-    if (!Number.isNaN(last)) level = Math.min(burst * per, level + rate * (at - last));
-    last = at;
-    if (level < cost * per) return false;
-    level -= cost * per;
-    return true;
+  return {
+    left(at) {
+      if (!Number.isNaN(last)) level = Math.min(burst * per, level + rate * (at - last));
+      last = at;
+      return level / per;
+    },
+    take(_, cost) {
+      level -= cost * per;
+    },
   };
 }
 
-function window(spec: PolicySpec & { kind: "fixedWindow" | "slidingWindow" }) {
-  const { limit, window } = spec;
+function window(spec: PolicySpec & { kind: "fixedWindow" | "slidingWindow" }): Budget {
   let counted: Admission[] = [];
   let used = 0;
-  return (at: number, cost: number) => {
-    const begin = spec.kind === "fixedWindow" ? Math.floor(at / window) * window - 1 : at - window;
-    const gone = counted.findIndex((admission) => admission.at > begin);
-    for (const { cost } of counted.slice(0, gone < 0 ? counted.length : gone)) used -= cost;
-    counted = gone < 0 ? [] : counted.slice(gone);
-    if (used + cost > limit) return false;
-    counted.push({ at, cost });
-    used += cost;
-    return true;
+  return {
+    left(at) {
+      const begin = spec.kind === "fixedWindow" ? Math.floor(at / spec.window) * spec.window - 1 : at - spec.window;
+      const kept = counted.findIndex((admission) => admission.at > begin);
+      for (const { cost } of counted.slice(0, kept < 0 ? counted.length : kept)) used -= cost;
+      counted = kept < 0 ? [] : counted.slice(kept);
+      return spec.limit - used;
+    },
+    take(at, cost) {
+      counted.push({ at, cost });
+      used += cost;
+    },
   };
 }

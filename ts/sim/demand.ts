@@ -39,14 +39,14 @@ export interface Demand {
 export function callsOf(
   world: World,
   demand: Demand,
-  policy: PolicySpec,
+  policies: readonly PolicySpec[],
   holders: number,
   durationMs: number,
 ): { calls: Call[]; periodMs: number } {
   const { kind, load, costMax } = demand;
   const calls: Call[] = [];
   const periodMs = durationMs / (2 + world.pick(4));
-  const meanMs = (1 + costMax) / 2 / (perMs(policy) * load);
+  const meanMs = (1 + costMax) / 2 / (Math.min(...policies.map(perMs)) * load);
   for (let at = world.exponential(meanMs); at < durationMs; at += world.exponential(meanMs)) {
     const phase = Math.floor(at / periodMs);
     const within = at - phase * periodMs;

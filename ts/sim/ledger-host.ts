@@ -48,10 +48,11 @@ export class LedgerHost {
     this.requests++;
     const at = this.#clock.now();
     return keeper.ask(address, request).then((reply) => {
-      const perOp = (4 * request.ops.length) / 2;
-      const policies = reply.outcomes.length / perOp;
-      for (let op = 0; 2 * op < request.ops.length; op++) {
-        const admitted = reply.outcomes[4 * policies * op + 4 * (policies - 1)] === 1;
+      const cells = request.ops.length === 0 ? 0 : reply.outcomes.length / (request.ops.length / 2);
+      for (let op = 0; 2 * op < request.ops.length && reply.outcomes.length > 0; op++) {
+        // Each policy's first cell says whether it admits; a take needs all of them.
+        let admitted = true;
+        for (let cell = op * cells; cell < (op + 1) * cells; cell += 4) admitted &&= reply.outcomes[cell] === 1;
         if (request.ops[2 * op] === TAKE && admitted) {
           this.#tookAt(`${request.holder} ${request.seq} ${op}`, request.ops[2 * op + 1] as number, at);
         }

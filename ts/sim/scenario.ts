@@ -11,6 +11,7 @@ import { seededRandom } from "./world.ts";
 export interface Scenario {
   seed: number;
   design: string;
+  /** Policies, with "+" between them. */
   policy: string;
   pops: number;
   demand: DemandKind;
@@ -31,6 +32,8 @@ const POLICIES = [
   "fixedWindow:limit=300,window=10s",
   "slidingWindow:limit=100,window=2s",
   "slidingWindow:limit=60,window=5s,resolution=100",
+  "tokenBucket:rate=60,per=1s,burst=60+fixedWindow:limit=300,window=8s",
+  "slidingWindow:limit=40,window=1s+tokenBucket:rate=20,per=1s,burst=100",
 ];
 const POPS = [2, 5, 20, 100];
 /** What a design without options may get. */
@@ -74,7 +77,7 @@ export function run(scenario: Scenario): Promise<Report> {
   const { seed, pops, demand, load, costMax, durationMs, rttMs, onUnreachable, faults } = scenario;
   const options: SimulateOptions = {
     seed,
-    policy: parsePolicy(scenario.policy),
+    policies: scenario.policy.split("+").map(parsePolicy),
     design: designOf(scenario.design),
     pops,
     demand: { kind: demand, load, costMax },
@@ -114,7 +117,7 @@ function simpler(scenario: Scenario): Scenario[] {
 export function commandOf(scenario: Scenario): string {
   const words = Object.entries(scenario).map(([name, value]) => {
     const text = Array.isArray(value) ? value.join(",") || "none" : String(value);
-    return `--${name} ${/[^\w.,-]/.test(text) ? `'${text}'` : text}`;
+    return `--${name} ${/[^\w.,+-]/.test(text) ? `'${text}'` : text}`;
   });
   return `npm run sim -- ${words.join(" ")}`;
 }

@@ -37,7 +37,8 @@ export const FAULT_KINDS: readonly FaultKind[] = [
 export interface SimulateOptions {
   /** The same options with the same seed are the same run. */
   seed: number;
-  policy: Policy;
+  /** All of them must admit. */
+  policies: readonly Policy[];
   design: Design;
   /** Holders. */
   pops: number;
@@ -58,7 +59,7 @@ export interface Report {
   clairvoyant: number;
   /** admitted / clairvoyant. */
   utilization: number;
-  /** Tokens above the policy in its worst interval; negative: below. */
+  /** Tokens above a policy in its worst interval; negative: below. */
   overshoot: number;
   calls: number;
   admittedCalls: number;
@@ -144,8 +145,9 @@ class Simulation {
   }
 
   async run(): Promise<Report> {
-    const { policy, demand, pops, durationMs } = this.#options;
-    const { calls, periodMs } = callsOf(this.#world, demand, policy.spec, pops, durationMs);
+    const { policies, demand, pops, durationMs } = this.#options;
+    const specs = policies.map(({ spec }) => spec);
+    const { calls, periodMs } = callsOf(this.#world, demand, specs, pops, durationMs);
     const seen: Admission[] = [];
     this.#callInTurn(calls, 0, seen);
     this.#plan(periodMs);
@@ -169,10 +171,10 @@ class Simulation {
   }
 
   #start(nth: number): Pop {
-    const { policy, design, durability, onUnreachable } = this.#options;
+    const { policies, design, durability, onUnreachable } = this.#options;
     const machine = this.#machine(true);
     const limiter = limiterFor(machine)({
-      policy,
+      policy: policies,
       design,
       onUnreachable,
       deadline: DEADLINE_MS,
@@ -286,11 +288,11 @@ class Simulation {
 
   #judge(seen: readonly Admission[]): Report {
     const report = this.#report;
-    const { spec } = this.#options.policy;
+    const specs = this.#options.policies.map(({ spec }) => spec);
     const byLedger = [...this.#atLedger.values()];
     const admissions = [...byLedger, ...this.#alone].sort((a, b) => a.at - b.at);
-    report.overshoot = overshootOf(spec, admissions);
-    report.clairvoyant = clairvoyant(spec, seen);
+    report.overshoot = Math.max(...specs.map((spec) => overshootOf(spec, admissions)));
+    report.clairvoyant = clairvoyant(specs, seen);
     report.utilization = report.clairvoyant === 0 ? 1 : report.admitted / report.clairvoyant;
     report.requests = this.#ledger.requests;
     report.roundTripsPerAdmit = this.#ledger.requests / Math.max(report.admittedCalls, 1);
