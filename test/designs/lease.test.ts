@@ -140,6 +140,29 @@ describe("a holder", () => {
     });
   });
 
+  test("counts what it spent before it forgot the key", async () => {
+    const world = new World();
+    const limiter = world.limiter({ block: 3, ttl: "5s" });
+    const first = [limiter.limit("key"), limiter.limit("key")];
+    await world.ambient.pass(20);
+    await Promise.all(first);
+    world.cut = true;
+    for (let call = 0; call < 3; call++) expect(await limiter.limit("key")).toMatchObject({ source: "lease" });
+    await world.ambient.pass(4800);
+    world.cut = false;
+    const last = [limiter.limit("key"), limiter.limit("key")];
+    await world.ambient.pass(20);
+    expect((await Promise.all(last)).map(({ source }) => source)).toEqual(["ledger", "ledger"]);
+    const closing = limiter.close();
+    await world.ambient.pass(300);
+    await closing;
+    expect(await world.decide(world.limiter().limit("key"))).toEqual({
+      success: true,
+      source: "ledger",
+      remaining: 92,
+    });
+  });
+
   test("leases nothing for a key that is asked for now and then", async () => {
     const world = new World();
     const limiter = world.limiter();

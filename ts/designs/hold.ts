@@ -27,14 +27,19 @@ export class Hold {
   /** Whether a request that nobody waits for is on its way. */
   fetching = false;
   readonly #terms: Terms;
-  #used = 0;
+  #used: number;
   #rttMs = 0;
   /** Tokens asked for, each fading with time; in a steady state those of the last half ttl. */
   #demand = 0;
   #demandAt = 0;
 
-  constructor(terms: Terms) {
+  /**
+   * @param used  where to count what is used from: no less than where an earlier hold on the key
+   *              ended, so that the ledger doesn't take its last tokens for returned ones
+   */
+  constructor(terms: Terms, used: number) {
     this.#terms = terms;
+    this.#used = used;
   }
 
   /** Someone asks for `cost`. */

@@ -62,6 +62,7 @@ class LeaseHolder implements Holder {
   readonly #terms: Terms;
   readonly #ledger: AtLedger;
   readonly #holds = new Map<string, Hold>();
+  /** Tokens of leases spent so far, on all keys. */
   #leased = 0;
   #closing = false;
   #cancelRound = () => {};
@@ -91,7 +92,7 @@ class LeaseHolder implements Holder {
     hold?.demand(cost, now);
     if (hold && hold.left(now) >= cost) {
       hold.spend(cost);
-      this.#leased++;
+      this.#leased += cost;
       if (hold.isLow(now)) this.#fetch(address, hold);
       const resetMs = Math.max(Math.ceil(hold.wholeAt - now), 0);
       return { admitted: true, remaining: hold.tokens, retryAfterMs: 0, resetMs, source: "lease" };
@@ -143,7 +144,7 @@ class LeaseHolder implements Holder {
   #hold(address: string): Hold | undefined {
     let hold = this.#holds.get(address);
     if (!hold && this.#holds.size < HOLDS_MAX) {
-      hold = new Hold(this.#terms);
+      hold = new Hold(this.#terms, this.#leased);
       this.#holds.set(address, hold);
     }
     return hold;
