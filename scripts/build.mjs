@@ -62,6 +62,7 @@ async function main() {
         bun: "ts/hosts/bun.ts",
         deno: "ts/hosts/deno.ts",
         remote: "ts/hosts/remote.ts",
+        testing: "ts/sim/index.ts",
       },
       outdir: "dist",
       external: ["node:*"],

@@ -6,6 +6,7 @@ export const createLimiter = limiterFor(ambient);
 export type * from "./contract.ts";
 export type { LimiterOptions } from "./create-limiter.ts";
 export { type ExactOptions, exact } from "./designs/exact.ts";
+export { type LeaseOptions, lease } from "./designs/lease.ts";
 export { type LocalDesign, type LocalOptions, local } from "./designs/local.ts";
 export { LimiterError, type LimiterErrorCode } from "./errors.ts";
 export { lazy, reserve, strict } from "./ledger/durability.ts";

@@ -76,10 +76,21 @@ export class KeyedLimiter implements Limiter {
     await this.#holder.close();
   }
 
-  protected async ask(key: Key, opOf: () => Op): Promise<Decision> {
-    const op = opOf();
-    this.assertOpen();
-    const answer = await this.#holder.ask(encodeKey(key), op, this.now());
+  protected ask(key: Key, opOf: () => Op): Promise<Decision> {
+    try {
+      const op = opOf();
+      this.assertOpen();
+      const address = encodeKey(key);
+      const atHand = this.#holder.atHand?.(address, op);
+      if (atHand) return Promise.resolve(this.decision(atHand, op, this.now()));
+      return this.#askElsewhere(address, op);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  async #askElsewhere(address: string, op: Op): Promise<Decision> {
+    const answer = await this.#holder.ask(address, op, this.now());
     // Read again: the answer may have taken a while, and its durations count from its arrival.
     return this.decision(answer, op, this.now());
   }

@@ -64,7 +64,7 @@ async function workerd(folder) {
   for (const inFlight of [64, 1024]) {
     await compare(
       `One key on one Durable Object in workerd, ${inFlight} calls in flight`,
-      ["plain", "strict", "reserve", "lazy"],
+      ["plain", "strict", "reserve", "lazy", "lease"],
       async (mode, round) => {
         const query = `?mode=${mode}&inFlight=${inFlight}&ms=${ROUND_MS}&round=${inFlight}-${round}`;
         const { admitted, calls, ms } = await (await fetch(url + query)).json();

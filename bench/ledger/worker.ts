@@ -1,6 +1,6 @@
 // Runs inside workerd: drives one key on one Durable Object, with many calls in flight.
 import { DurableObject } from "cloudflare:workers";
-import { createLimiter, type Durability, exact, lazy, reserve, strict, tokenBucket } from "sluice";
+import { createLimiter, type Durability, exact, lazy, lease, reserve, strict, tokenBucket } from "sluice";
 import { durableObject, type LedgerNamespace, LedgerObject } from "sluice/durable-object";
 
 export { LedgerObject };
@@ -40,6 +40,7 @@ const RATE_PER_S = 1e9;
 
 const DURABILITIES: Record<string, Durability> = {
   strict: strict(),
+  lease: strict(),
   reserve: reserve(10_000),
   lazy: lazy({ every: "1s" }),
 };
@@ -52,7 +53,8 @@ function callerOf(mode: string, env: Env, round: string): () => Promise<{ succes
   }
   const link = durableObject(env.LEDGER, { durability: DURABILITIES[mode] as Durability });
   const policy = tokenBucket({ rate: RATE_PER_S, per: "1s" });
-  const limiter = createLimiter({ policy, name: round, design: exact(), link, onUnreachable: "deny", deadline: "10s" });
+  const design = mode === "lease" ? lease() : exact();
+  const limiter = createLimiter({ policy, name: round, design, link, onUnreachable: "deny", deadline: "10s" });
   return () => limiter.limit("key");
 }
 

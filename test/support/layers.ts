@@ -33,7 +33,7 @@ const LAYERS: Record<string, readonly string[]> = {
  */
 const SIBLINGS: Record<string, { shared: readonly string[]; gather: readonly string[] }> = {
   policies: { shared: ["duration.ts", "reduce.ts", "spec.ts"], gather: ["spec.ts"] },
-  designs: { shared: ["design.ts"], gather: [] },
+  designs: { shared: ["design.ts", "at-ledger.ts"], gather: [] },
   hosts: {
     shared: ["ambient.ts", "embedded.ts", "sqlite-file.ts", "serve.ts", "ledger-handler.ts", "wire.ts"],
     gather: [],

@@ -19,6 +19,11 @@ export interface Holder {
   ask(address: string, op: Op, now: number): Promise<Answer>;
   /** Present where all keys are in a table of this process. Opens it at the first call. */
   table?(): KeyTable;
+  /**
+   * The answer to a call that needs nobody else, if it is one. Asked before `ask`, which is for
+   * those that it gives null.
+   */
+  atHand?(address: string, op: Op): Answer | null;
   bounds(surroundings: { pops: number; rttMs: number }): Bounds;
   stats(): Record<string, number>;
   close(): Promise<void>;
@@ -55,4 +60,10 @@ export interface Design {
   readonly needsLink: boolean;
   /** Makes the limiter's holder. Called once, by createLimiter. */
   hold(context: HolderContext): Holder;
+}
+
+/** The context's remote. @throws {RangeError} it has none */
+export function remoteOf({ remote }: HolderContext, design: string): Remote {
+  if (!remote) throw new RangeError(`design ${design}() needs a link to its ledgers`);
+  return remote;
 }

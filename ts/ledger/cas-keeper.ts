@@ -4,8 +4,9 @@ import type { CoreExports } from "../core/exports.ts";
 import { LimiterError } from "../errors.ts";
 import type { LedgerReply, LedgerRequest } from "./messages.ts";
 import { metersOf } from "./meters.ts";
+import type { Meters } from "./run.ts";
 import type { HolderState, LedgerState } from "./state.ts";
-import { type Meters, step } from "./step.ts";
+import { step } from "./step.ts";
 
 /** What a shared store holds of a key, and the mark by which it knows whether that has changed. */
 export interface CasRead<Mark> {

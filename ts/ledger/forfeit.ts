@@ -1,20 +1,23 @@
 import { policyOf } from "../policies/spec.ts";
+import { forfeitEnded } from "./leases.ts";
+import { book, type Meters } from "./run.ts";
 import type { LedgerState } from "./state.ts";
-import type { Meters } from "./step.ts";
 
 /**
  * The state of a key after a crash: what may have been admitted since it was stored is booked
  * now. Admissions are never booked earlier than they happened, so nothing is admitted twice.
+ * What is leased was not to be had for others, and is spared.
  */
-export function forfeitReserved(meters: Meters, state: LedgerState, now: number): LedgerState {
-  const { reserved = 0, ...rest } = state;
-  if (reserved === 0) return state;
-  const keys = rest.keys.map((key, index) => {
+export function forfeitReserved(meters: Meters, stored: LedgerState, now: number): LedgerState {
+  if (!stored.reserved) return stored;
+  const { reserved, ...state } = forfeitEnded(meters, stored, now);
+  const leased = (state.leases ?? []).reduce((sum, { tokens }) => sum + tokens, 0);
+  const keys = state.keys.map((key, index) => {
     const meter = meters(index);
-    meter.load(policyOf(rest.policies[index] as never), key, now);
+    meter.load(policyOf(state.policies[index] as never), key, now);
     meter.decide(1, false);
-    if (meter.remaining > 0) meter.decide(Math.min(reserved, meter.remaining), true);
+    book(meter, Math.min(reserved ?? 0, meter.remaining - leased));
     return meter.save();
   });
-  return { ...rest, keys };
+  return { ...state, keys };
 }

@@ -1,13 +1,14 @@
 // Runs the ledgers of one host: keeps keys in memory, steps them, and commits what changed, all
 // keys of one tick together. The store, the clock and the timer are the host's.
 import type { CoreExports } from "../core/exports.ts";
-import { Meter } from "../core/meter.ts";
 import { LimiterError } from "../errors.ts";
 import { forfeitReserved } from "./forfeit.ts";
 import { GroupCommit } from "./group-commit.ts";
 import type { Durability, LedgerReply, LedgerRequest } from "./messages.ts";
+import { metersOf } from "./meters.ts";
+import type { Meters } from "./run.ts";
 import { HOLDER_MS, type HolderState, type LedgerState } from "./state.ts";
-import { type Meters, type Step, step } from "./step.ts";
+import { type Step, step } from "./step.ts";
 import type { KeyChange, LedgerStore } from "./store.ts";
 
 /** What a host lends to its keeper. */
@@ -47,6 +48,8 @@ interface Entry {
   wholeAt: number;
 }
 
+/** Calls whose outcomes take as much room as a lease does. */
+const CALLS_PER_LEASE = 6;
 /** Entries looked at to find one that memory can do without. */
 const EVICTION_TRIES = 16;
 
@@ -62,13 +65,7 @@ export class Keeper {
 
   constructor(host: KeeperHost) {
     this.#host = host;
-    let core: CoreExports | undefined;
-    const meters: Meter[] = [];
-    this.#meters = (index) => {
-      core ??= host.instantiate();
-      meters[index] ??= new Meter(core);
-      return meters[index];
-    };
+    this.#meters = metersOf(() => host.instantiate());
     this.#commits = new GroupCommit(
       host.soon,
       (entries) => this.#write(entries),
@@ -87,7 +84,7 @@ export class Keeper {
     const entry = this.#entry(address, now);
     const result = step(this.#meters, entry.state, entry.holders.get(request.holder), request, now);
     if (!result.replayed) {
-      remember(entry, request, now);
+      remember(entry, request, result.reply, now);
       entry.wholeAt = result.wake;
     }
     if (result.changed) {
@@ -175,10 +172,12 @@ export class Keeper {
   }
 
   /** Resolves when the entry is stored as far as `durability` asks for. */
-  async #settled(entry: Entry, durability: Durability, { changed, freed }: Step): Promise<void> {
+  async #settled(entry: Entry, durability: Durability, { changed, leased, freed }: Step): Promise<void> {
     entry.reserve = durability.mode === "reserve" ? durability.chunk : 0;
     const due =
       durability.mode === "strict" ||
+      // Whatever else may be forgotten: who has a lease spends it, so it must survive a crash.
+      leased ||
       this.#failing ||
       (durability.mode === "reserve" && (freed || entry.spent > entry.reserved));
     // An answer that changed nothing still rests on what is being stored.
@@ -252,11 +251,14 @@ function isAhead(entry: Entry): boolean {
   return entry.version > entry.stored || entry.reserved > 0;
 }
 
-function remember(entry: Entry, request: LedgerRequest, now: number): void {
+function remember(entry: Entry, request: LedgerRequest, reply: LedgerReply, now: number): void {
   if (!entry.holders.has(request.holder)) {
     for (const [id, { at }] of entry.holders) if (at < now - HOLDER_MS) entry.holders.delete(id);
   }
-  entry.holders.set(request.holder, { seq: request.seq, at: now, before: entry.state });
+  const { holder, seq, ops } = request;
+  const replyIsShorter = (entry.state?.leases?.length ?? 0) * CALLS_PER_LEASE > ops.length / 2;
+  const before = replyIsShorter ? { before: null, reply } : { before: entry.state };
+  entry.holders.set(holder, { seq, at: now, ...before });
 }
 
 function read(store: LedgerStore, address: string) {

@@ -29,6 +29,41 @@ export interface LedgerRequest {
   durability?: Durability;
   /** kind and amount of each op, one behind the other. */
   ops: number[];
+  /** What becomes of the holder's lease; see leases.ts. Settled before the ops, granted after them. */
+  sync?: LeaseRequest;
+}
+
+/**
+ * What a holder says about its lease. It tells totals and not what has changed, so that a
+ * request that got lost needn't be repeated: the next one says all.
+ */
+export interface LeaseRequest {
+  /** Tokens of its leases that it has spent since it began with this key. */
+  used: number;
+  /** Tokens that it may spend and keeps. What of its lease is neither spent nor kept, it returns. */
+  held: number;
+  /** Tokens that it keeps and whose start has yet to come. */
+  later: number;
+  /** Tokens that it would like to have besides. */
+  ask: number;
+  /** How long it would like to keep them, ms. */
+  ttlMs: number;
+  /** Most tokens in a lease; adapted to the budget and to the number of holders unless given. */
+  block?: number;
+}
+
+/** What a holder may spend without asking. */
+export interface LeaseReply {
+  /** Tokens, those it kept included, less what it has spent since it sent the request. */
+  tokens: number;
+  /** How long, by the holder's clock, from before it first sent the request; 0: no longer than before. */
+  ttlMs: number;
+  /** Tokens that join them later: those that it kept at their time, new ones when `startsInMs` have passed. */
+  later: number;
+  /** From when this came; ledgers grant no more of them to a holder that has some. */
+  startsInMs: number;
+  /** Until the budget is whole, if nobody takes any more. */
+  resetMs: number;
 }
 
 /** Numbers of one policy's outcome in a reply. */
@@ -39,6 +74,8 @@ export interface LedgerReply {
   v: 1;
   /** For each op and each policy: admitted (0 or 1), remaining, retryAfterMs (-1: never), resetMs. */
   outcomes: number[];
+  /** Answers `sync`. */
+  lease?: LeaseReply;
   /** Present if the ledger decided by other policies than those of the request; see step.ts. */
   policies?: PolicySpec[];
   /** Present if nothing was decided; `outcomes` is then empty. */

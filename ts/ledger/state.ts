@@ -1,5 +1,6 @@
 import type { KeyState, PolicySpec } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
+import type { LedgerReply } from "./messages.ts";
 
 /** What a ledger keeps of a key. Plain JSON: all numbers are whole and below 2^53. */
 export interface LedgerState {
@@ -11,11 +12,26 @@ export interface LedgerState {
   since: number;
   /** Tokens that may have been admitted since this was stored; absent: none. See keeper.ts. */
   reserved?: number;
+  /** What is leased out; absent: nothing. */
+  leases?: Lease[];
+}
+
+/** Tokens that a holder may spend without asking. They stay reserved until it ends. */
+export interface Lease {
+  holder: string;
+  tokens: number;
+  /** Tokens that the holder would like to have; all of them give its share in what there is. */
+  want: number;
+  /** The holder's total when it was last heard. */
+  used: number;
+  /** When all of them count as used, epoch ms. */
+  end: number;
 }
 
 /**
- * What a ledger remembers of a holder, so that a retry changes nothing. The reply itself isn't
- * kept: it follows from the state before, the time, and the request, which a retry repeats.
+ * What a ledger remembers of a holder, so that a retry changes nothing. The reply to many ops is
+ * long and isn't kept: it follows from the state before, the time, and the request, which a
+ * retry repeats. Where leases make the state longer than the reply, that is kept.
  */
 export interface HolderState {
   /** Of its last request. */
@@ -24,6 +40,8 @@ export interface HolderState {
   at: number;
   /** The key's state before it. */
   before: LedgerState | null;
+  /** Kept instead of `before` where it is shorter. */
+  reply?: LedgerReply;
 }
 
 /** How long a holder that stays silent is remembered: far longer than anyone retries. */

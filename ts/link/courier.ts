@@ -3,10 +3,18 @@
 // commit serve all of them. Nobody waits beyond the deadline, or for a ledger known to be gone.
 import type { Ambient, PolicySpec } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
-import type { Carry, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
+import type { Carry, LeaseReply, LeaseRequest, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
 import { errorOf } from "../ledger/replies.ts";
 import { Breaker } from "./breaker.ts";
-import { type Batch, type Delivery, Lane, type Waiting } from "./lane.ts";
+import { type Batch, type Delivery, Lane, LEASE_ONLY, type Waiting } from "./lane.ts";
+
+/** Who looks after this holder's leases: their news travel with the calls. */
+export interface LeaseKeeper {
+  /** What to say of a key's lease in a request that is about to leave; undefined: nothing. */
+  request(address: string): LeaseRequest | undefined;
+  /** What the ledger answered to that. Not called if a later request has left meanwhile. */
+  arrived(address: string, request: LeaseRequest, reply: LeaseReply, sentAt: number): void;
+}
 
 export interface CourierOptions {
   link: Link;
@@ -17,6 +25,7 @@ export interface CourierOptions {
   carry: Carry;
   /** Longest that a call waits, ms. */
   deadlineMs: number;
+  leases?: LeaseKeeper | undefined;
   /** Is told what kept an answer away. */
   onError?: ((error: unknown) => void) | undefined;
 }
@@ -173,9 +182,9 @@ export class Courier {
       if (lane.idle) this.#lanes.delete(lane.address);
       return;
     }
-    const { holder, policies, carry, link, ambient } = this.#options;
+    const { holder, policies, carry, link, ambient, leases } = this.#options;
     const ops: number[] = [];
-    for (const { kind, amount } of waiting) ops.push(kind, amount);
+    for (const { kind, amount } of waiting) if (kind !== LEASE_ONLY) ops.push(kind, amount);
     const request: LedgerRequest = {
       v: 1,
       holder,
@@ -185,6 +194,8 @@ export class Courier {
       ops,
       durability: link.durability,
     };
+    const sync = leases?.request(lane.address);
+    if (sync) request.sync = sync;
     lane.flight = { request, waiting, sentAt: ambient.monotonic(), lastSentAt: 0, attempts: 0 };
     this.stats.requests++;
     this.#send(lane, lane.flight);
@@ -212,9 +223,15 @@ export class Courier {
     this.#troubled.clear();
     this.#breaker.succeeded();
     lane.breaker.succeeded();
-    for (const [index, waiting] of batch.waiting.entries()) {
+    const { sync } = batch.request;
+    if (sync && reply.lease && lane.flight === batch) {
+      this.#options.leases?.arrived(lane.address, sync, reply.lease, batch.sentAt);
+    }
+    let index = 0;
+    for (const waiting of batch.waiting) {
       if (error) this.#settle(waiting, null, error);
       else this.#settle(waiting, { reply, index, sentAt: batch.sentAt });
+      if (waiting.kind !== LEASE_ONLY) index++;
     }
     if (lane.flight === batch) this.#next(lane);
   }

@@ -4,11 +4,14 @@ import { Breaker } from "./breaker.ts";
 /** The part of a ledger's answer that one call gets. */
 export interface Delivery {
   reply: LedgerReply;
-  /** Which op of the request the call was. */
+  /** Which op of the request the call was; the next one for none. */
   index: number;
   /** When the request was first sent, monotonic ms. */
   sentAt: number;
 }
+
+/** The kind of a call that is no op: it only wants the lease looked after. */
+export const LEASE_ONLY = -1;
 
 /** A call on its way to a ledger. */
 export interface Waiting {

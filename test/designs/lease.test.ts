@@ -1,0 +1,229 @@
+import { describe, expect, test } from "vitest";
+import type { Ambient } from "../../ts/contract.ts";
+import { instantiate } from "../../ts/core/instantiate.ts";
+import { limiterFor } from "../../ts/create-limiter.ts";
+import { type LeaseOptions, lease } from "../../ts/designs/lease.ts";
+import { fixedWindow, tokenBucket } from "../../ts/index.ts";
+import { Keeper } from "../../ts/ledger/keeper.ts";
+import { memoryStore } from "../../ts/ledger/memory-store.ts";
+import type { Durability, LedgerRequest, Link } from "../../ts/ledger/messages.ts";
+import { FakeAmbient, seeded } from "../support/fake-ambient.ts";
+
+const bucket = tokenBucket({ rate: 1, per: "1d", burst: 100 });
+
+/** One ledger host, a few ms away, and holders of one limiter. */
+class World {
+  readonly ambient = new FakeAmbient(1_700_000_000_000, seeded(1));
+  readonly requests: LedgerRequest[] = [];
+  readonly #store = memoryStore();
+  readonly #durability: Durability;
+  #keeper: Keeper;
+  cut = false;
+
+  constructor(durability: Durability = { mode: "strict" }) {
+    this.#durability = durability;
+    this.#keeper = this.#start();
+  }
+
+  /** As after a kill: nothing is left but what was stored. */
+  restart(): void {
+    this.#keeper = this.#start();
+  }
+
+  limiter(
+    options: LeaseOptions & { onUnreachable?: "deny" | "allow" } = {},
+    policy = bucket,
+    ambient: Ambient = this.ambient,
+  ) {
+    const { onUnreachable = "deny", ...rest } = options;
+    const link: Link = {
+      durability: this.#durability,
+      ask: async (address, request) => {
+        this.requests.push(request);
+        await new Promise<void>((resolve) => this.ambient.schedule(10, resolve));
+        if (this.cut) throw new Error("cut");
+        return this.#keeper.ask(address, request);
+      },
+    };
+    return limiterFor(ambient)({ policy, name: "l", design: lease(rest), link, onUnreachable, deadline: 200 });
+  }
+
+  async decide(promise: Promise<{ success: boolean; source: string; remaining: number }>) {
+    await this.ambient.pass(300);
+    const { success, source, remaining } = await promise;
+    return { success, source, remaining };
+  }
+
+  #start(): Keeper {
+    return new Keeper({
+      store: { ...this.#store, close: () => {} },
+      durability: this.#durability,
+      now: this.ambient.now,
+      soon: (callback) => this.ambient.schedule(0, callback),
+      later: () => {},
+      instantiate,
+    });
+  }
+}
+
+describe("a holder", () => {
+  test("asks once for all calls that come together, and answers the next ones alone", async () => {
+    const world = new World();
+    const limiter = world.limiter();
+    const first = Array.from({ length: 20 }, () => limiter.limit("key"));
+    await world.ambient.pass(50);
+    expect((await Promise.all(first)).map(({ source }) => source)).toEqual(first.map(() => "ledger"));
+    expect(world.requests.length).toBe(1);
+    // No time passes: nobody was asked.
+    expect(await limiter.limit("key", { cost: 3 })).toMatchObject({ success: true, source: "lease", reason: "ok" });
+    expect(world.requests.length).toBe(1);
+  });
+
+  test("has a call that costs more than it holds decided at the ledger", async () => {
+    const world = new World();
+    const limiter = world.limiter({ block: 10 });
+    for (let call = 0; call < 3; call++) await world.decide(limiter.limit("key"));
+    expect(await world.decide(limiter.limit("key", { cost: 40 }))).toMatchObject({ success: true, source: "ledger" });
+    expect(await world.decide(limiter.limit("key", { cost: 2 }))).toMatchObject({ success: true, source: "lease" });
+  });
+
+  test("hands back what it holds when it is closed", async () => {
+    const world = new World();
+    const limiter = world.limiter({ block: 30 });
+    for (let call = 0; call < 5; call++) await world.decide(limiter.limit("key"));
+    expect(limiter.stats().held).toBeGreaterThan(0);
+    const closing = limiter.close();
+    await world.ambient.pass(300);
+    await closing;
+    const other = world.limiter();
+    expect(await world.decide(other.limit("key"))).toEqual({ success: true, source: "ledger", remaining: 94 });
+  });
+
+  test("returns what nobody asks for any more, before it is forfeited", async () => {
+    const world = new World();
+    const limiter = world.limiter({ block: 30, ttl: "2s" });
+    for (let call = 0; call < 5; call++) await world.decide(limiter.limit("key"));
+    await world.ambient.pass(10_000);
+    expect(limiter.stats().held).toBe(0);
+    expect(await world.decide(world.limiter().limit("key"))).toEqual({
+      success: true,
+      source: "ledger",
+      remaining: 94,
+    });
+    const asked = world.requests.length;
+    await world.ambient.pass(100_000);
+    expect(world.requests.length).toBe(asked);
+    expect(world.ambient.waiting).toBe(0);
+  });
+
+  test("returns it with the calls on other keys where its timers die", async () => {
+    const world = new World();
+    const { now, monotonic, random, schedule } = world.ambient;
+    const dying: Ambient = {
+      ...{ now, monotonic, random },
+      schedule: (ms, callback) => (ms === 250 ? () => {} : schedule(ms, callback)),
+    };
+    const limiter = world.limiter({ block: 30, ttl: "2s" }, bucket, dying);
+    for (let call = 0; call < 5; call++) await world.decide(limiter.limit("key"));
+    await world.ambient.pass(300);
+    expect(limiter.stats().held).toBeGreaterThan(0);
+    await world.decide(limiter.limit("another key"));
+    await world.ambient.pass(300);
+    await world.decide(limiter.limit("another key"));
+    await world.ambient.pass(900);
+    await world.decide(limiter.limit("another key"));
+    await world.ambient.pass(3000);
+    expect(await world.decide(world.limiter().limit("key"))).toEqual({
+      success: true,
+      source: "ledger",
+      remaining: 94,
+    });
+  });
+
+  test("counts what it spent before it forgot the key", async () => {
+    const world = new World();
+    const limiter = world.limiter({ block: 3, ttl: "5s" });
+    const first = [limiter.limit("key"), limiter.limit("key")];
+    await world.ambient.pass(20);
+    await Promise.all(first);
+    world.cut = true;
+    for (let call = 0; call < 3; call++) expect(await limiter.limit("key")).toMatchObject({ source: "lease" });
+    await world.ambient.pass(4800);
+    world.cut = false;
+    const last = [limiter.limit("key"), limiter.limit("key")];
+    await world.ambient.pass(20);
+    expect((await Promise.all(last)).map(({ source }) => source)).toEqual(["ledger", "ledger"]);
+    const closing = limiter.close();
+    await world.ambient.pass(300);
+    await closing;
+    expect(await world.decide(world.limiter().limit("key"))).toEqual({
+      success: true,
+      source: "ledger",
+      remaining: 92,
+    });
+  });
+
+  test("leases nothing for a key that is asked for now and then", async () => {
+    const world = new World();
+    const limiter = world.limiter();
+    for (let call = 0; call < 4; call++) {
+      await world.decide(limiter.limit("key"));
+      await world.ambient.pass(20_000);
+    }
+    expect(world.requests.filter(({ sync }) => sync)).toEqual([]);
+  });
+
+  for (const onUnreachable of ["deny", "allow"] as const) {
+    test(`serves from its lease through a cut, then does as it was told: ${onUnreachable}`, async () => {
+      const world = new World();
+      const limiter = world.limiter({ block: 30, ttl: "5s", onUnreachable });
+      await Promise.all([1, 2, 3].map(() => world.decide(limiter.limit("key"))));
+      world.cut = true;
+      expect(await world.decide(limiter.limit("key"))).toMatchObject({ success: true, source: "lease" });
+      await world.ambient.pass(5000);
+      expect(await world.decide(limiter.limit("key"))).toMatchObject({
+        success: onUnreachable === "allow",
+        source: "fallback",
+      });
+      world.cut = false;
+      await world.ambient.pass(20_000);
+      expect(await world.decide(limiter.limit("key"))).toMatchObject({ success: true, source: "ledger" });
+    });
+  }
+
+  test("takes no fixed window's tokens into the next one", async () => {
+    const world = new World();
+    const limiter = world.limiter({ block: 20, ttl: "5s" }, fixedWindow({ limit: 50, window: "10s" }));
+    await world.ambient.pass(10_000 - (world.ambient.now() % 10_000) + 6000);
+    await Promise.all([1, 2, 3, 4].map(() => world.decide(limiter.limit("key"))));
+    expect(limiter.stats().held).toBeGreaterThan(0);
+    world.cut = true;
+    await world.ambient.pass(10_000 - (world.ambient.now() % 10_000) - 10);
+    expect(limiter.stats().held).toBe(0);
+  });
+});
+
+for (const durability of [
+  { mode: "strict" },
+  { mode: "reserve", chunk: 5 },
+  { mode: "lazy", everyMs: 60_000 },
+] as Durability[]) {
+  test(`a ledger that crashes remembers its leases: ${durability.mode}`, async () => {
+    const world = new World(durability);
+    const limiter = world.limiter({ block: 30, ttl: "5s" });
+    for (let call = 0; call < 5; call++) await world.decide(limiter.limit("key"));
+    const { held } = limiter.stats();
+    world.restart();
+    const { remaining } = await world.decide(world.limiter().limit("key"));
+    expect(held).toBeGreaterThan(10);
+    expect(remaining).toBeLessThanOrEqual(94 - (held as number));
+  });
+}
+
+test("lease() says what it takes", () => {
+  expect(() => lease({ block: 0 })).toThrow("block must be an integer in 1..");
+  expect(() => lease({ ttl: 100 })).toThrow("ttl must be an integer in 500..300000; got 100");
+  expect(() => new World().limiter({ block: 101 })).toThrow("block must be an integer in 1..100; got 101");
+  expect(new World().limiter({ block: 8 }).bounds({ pops: 5 })).toMatchObject({ overshoot: 0, stranded: 32 });
+  expect(new World().limiter().bounds({ pops: 5 })).toMatchObject({ overshoot: 0, stranded: 50, stalenessMs: 5000 });
+});

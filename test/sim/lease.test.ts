@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import { commandOf, run, type Scenario, scenarioOf } from "../../ts/sim/index.ts";
+import { type Mistake, simulatorWith } from "../support/mutant.ts";
+
+const LEASES = "ts/ledger/leases.ts";
+const lease = { design: "lease" };
+
+describe("leases, over anything that a seed can draw", () => {
+  for (const [first, last] of [
+    [1, 100],
+    [101, 200],
+    [201, 300],
+  ] as const) {
+    test(`never admit more than the policy, nor strand more than half of it: seeds ${first} to ${last}`, async () => {
+      for (let seed = first; seed <= last; seed++) {
+        const scenario = scenarioOf(seed, lease);
+        const { problems } = await run(scenario);
+        expect(problems, commandOf(scenario)).toEqual([]);
+      }
+    });
+  }
+});
+
+describe("leases without faults, when more is asked for than there is", () => {
+  for (const pops of [8, 40]) {
+    for (const policy of ["tokenBucket:rate=200,per=1s,burst=400", "slidingWindow:limit=1000,window=5s"]) {
+      test(`admit 95 % of what can be, for three round trips a block: ${pops} PoPs, ${policy}`, async () => {
+        const { utilization, roundTripsPerAdmit } = await run({
+          ...scenarioOf(1),
+          design: "lease",
+          ...{ policy, pops, demand: "steady", load: 3, costMax: 1, rttMs: 40, durationMs: 20_000, faults: [] },
+        });
+        // A holder's part of half the capacity, or of what half a ttl refills.
+        const half = policy.startsWith("token") ? 200 : 50;
+        expect(utilization).toBeGreaterThanOrEqual(0.95);
+        expect(roundTripsPerAdmit).toBeLessThanOrEqual(3 / Math.max(Math.floor(half / pops), 1));
+      });
+    }
+  }
+});
+
+describe("the search catches", () => {
+  /** The first seed whose run goes above the policy. */
+  async function caughtBy(given: Partial<Scenario>, ...mistakes: Mistake[]): Promise<number> {
+    const broken = await simulatorWith(...mistakes);
+    for (let seed = 1; seed <= 100; seed++) {
+      if ((await broken.run(scenarioOf(seed, given))).overshoot > 0) return seed;
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  test("tokens booked when they are granted, so that the bucket fills up behind them", async () => {
+    const seed = await caughtBy(
+      lease,
+      { file: LEASES, right: "run.leased = others.reduce(", wrong: "void others.reduce(" },
+      { file: LEASES, right: "run.book(spent)", wrong: "" },
+      { file: LEASES, right: "run.leased += granted", wrong: "run.book(granted)" },
+      { file: LEASES, right: "let tokens = wanted", wrong: "let tokens = 0" },
+      { file: LEASES, right: "if (tokens === 0) continue", wrong: "if (tokens >= 0) continue" },
+    );
+    expect(seed).toBeLessThanOrEqual(100);
+  });
+
+  test("tokens of an expired lease credited back", async () => {
+    const seed = await caughtBy(lease, {
+      file: LEASES,
+      right: "if (tokens === 0) continue",
+      wrong: "if (tokens >= 0) continue",
+    });
+    expect(seed).toBeLessThanOrEqual(100);
+  });
+
+  test("the ledger's time compared with the holder's clock", async () => {
+    // A holder that can act returns what it doesn't need long before that: it takes one that is
+    // kept from it, and a clock that was set back.
+    const faults = ["cuts", "freezes", "steps"] as const;
+    const seed = await caughtBy(
+      { ...lease, demand: "greedy", load: 3, pops: 5, durationMs: 16_000, faults },
+      { file: LEASES, right: "    ttlMs,\n    later: keptLater", wrong: "    ttlMs: end,\n    later: keptLater" },
+      {
+        file: "ts/designs/lease-hold.ts",
+        right: "Math.max(this.end, sentAt + reply.ttlMs)",
+        wrong: "Math.max(this.end, reply.ttlMs)",
+      },
+      {
+        file: "ts/designs/lease.ts",
+        right: "this.#ambient = ambient",
+        wrong: "this.#ambient = { ...ambient, monotonic: ambient.now }",
+      },
+    );
+    expect(seed).toBeLessThanOrEqual(100);
+  });
+});

@@ -1,0 +1,110 @@
+import type { Bounds, Op, Outcome, Policy } from "../contract.ts";
+import { LimiterError } from "../errors.ts";
+import { type Durability, OUTCOME_CELLS, PEEK, REFUND, RESET, TAKE } from "../ledger/messages.ts";
+import { Courier, type LeaseKeeper } from "../link/courier.ts";
+import { Denials } from "../link/denials.ts";
+import { holderId } from "../link/holder-id.ts";
+import type { Delivery } from "../link/lane.ts";
+import { allOf } from "../policies/all-of.ts";
+import { envelope } from "../policies/envelope.ts";
+import { policyOf } from "../policies/spec.ts";
+import type { Answer, HolderContext, Remote } from "./design.ts";
+
+const KINDS = { take: TAKE, peek: PEEK, refund: REFUND, reset: RESET };
+
+/** Has calls decided at the ledger, and remembers its refusals. */
+export class AtLedger {
+  readonly courier: Courier;
+  readonly #policies: readonly Policy[];
+  readonly #monotonic: () => number;
+  readonly #durability: Durability;
+  readonly #allow: boolean;
+  readonly #denials: Denials;
+  #cached = 0;
+  #fallback = 0;
+
+  constructor({ policies, ambient }: HolderContext, remote: Remote, denialsMax: number, leases?: LeaseKeeper) {
+    this.#policies = policies;
+    this.#monotonic = () => ambient.monotonic();
+    this.#durability = remote.link.durability;
+    this.#allow = remote.onUnreachable === "allow";
+    this.#denials = new Denials(denialsMax);
+    const { link, deadlineMs, carry, onError } = remote;
+    const specs = policies.map((policy) => policy.spec);
+    const holder = holderId(ambient);
+    this.courier = new Courier({ link, ambient, holder, policies: specs, carry, deadlineMs, leases, onError });
+  }
+
+  /** What a remembered refusal says to a take; null: nothing. */
+  refusal(address: string, cost: number): Answer | null {
+    const denial = this.#denials.find(address, cost, this.#monotonic());
+    if (!denial) return null;
+    this.#cached++;
+    return { ...denial, source: "cache" };
+  }
+
+  async ask(address: string, op: Op): Promise<Answer> {
+    const amount = op[0] === "reset" ? 1 : op[1];
+    const givesBack = op[0] === "refund" || op[0] === "reset";
+    if (givesBack) this.#denials.forget(address);
+    const delivery = await this.courier.send(address, KINDS[op[0]], amount);
+    // Again: a refusal from before it may have come in meanwhile.
+    if (givesBack) this.#denials.forget(address);
+    if (!delivery) return this.#withoutLedger(address, op);
+    const answer = this.#read(delivery);
+    if (op[0] === "take" && !answer.admitted) {
+      this.#denials.add(address, amount, delivery.sentAt, answer);
+    }
+    return answer;
+  }
+
+  /** What one crash of a ledger does to the takes that it decides. */
+  get crash(): Bounds["crash"] {
+    const durability = this.#durability;
+    const unwritten = (ms: number) => Math.min(...this.#policies.map((policy) => envelope(policy, ms)));
+    return {
+      overshoot: durability.mode === "lazy" ? unwritten(durability.everyMs) : 0,
+      lost: durability.mode === "reserve" ? durability.chunk : 0,
+    };
+  }
+
+  get stats(): Record<string, number> {
+    return { ...this.courier.stats, cached: this.#cached, fallback: this.#fallback };
+  }
+
+  close(): void {
+    this.courier.close();
+    this.#denials.clear();
+  }
+
+  #withoutLedger(address: string, op: Op): Answer {
+    if (op[0] !== "take") {
+      const cause = this.courier.lastError;
+      throw new LimiterError("unreachable", "the ledger gave no answer within the deadline", { cause });
+    }
+    this.#fallback++;
+    const admitted = this.#allow;
+    const retryAfterMs = admitted ? 0 : Math.max(1, Math.ceil(this.courier.blockedMs(address)));
+    return { admitted, remaining: 0, retryAfterMs, resetMs: 0, source: "fallback", unreachable: true };
+  }
+
+  #read({ reply, index }: Delivery): Answer {
+    const policies = reply.policies?.map(policyOf) ?? this.#policies;
+    const first = index * policies.length;
+    if (policies.length === 1) return { ...outcomeAt(reply.outcomes, first), source: "ledger" };
+    const outcomes = policies.map((_, offset) => outcomeAt(reply.outcomes, first + offset));
+    return { ...allOf(policies, outcomes), source: "ledger" };
+  }
+}
+
+function outcomeAt(cells: readonly number[], nth: number): Outcome {
+  const at = nth * OUTCOME_CELLS;
+  if (at + OUTCOME_CELLS > cells.length) throw new LimiterError("protocol", "the ledger's reply lacks an outcome");
+  const retryAfterMs = cells[at + 2] as number;
+  return {
+    admitted: cells[at] === 1,
+    remaining: cells[at + 1] as number,
+    retryAfterMs: retryAfterMs === -1 ? null : retryAfterMs,
+    resetMs: cells[at + 3] as number,
+  };
+}
