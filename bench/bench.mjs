@@ -43,7 +43,7 @@ const shared = {
   format: "esm",
   target: "es2022",
   platform: "neutral",
-  mainFields: ["main"],
+  mainFields: ["module", "main"],
   logLevel: "warning",
 };
 

@@ -2,7 +2,19 @@
 // ts/core/key-bytes.ts: the loop, which is the fastest or nearly so everywhere. The others are not
 // even equal to it: encodeInto takes no shared memory and makes one of all lone surrogates,
 // latin1Write makes one of all characters with the same low byte.
+
+import core from "sluice:core";
+import { instantiateSync } from "@assemblyscript/loader";
+import type { CoreExports } from "../ts/core/exports.ts";
 import { freshKeys } from "./workload.ts";
+
+/** Where the core reads keys. Through the loader, which the shipped module is too small for. */
+function coreMemory(): Uint8Array<ArrayBuffer> {
+  const module = core instanceof WebAssembly.Module ? core : new WebAssembly.Module(core as BufferSource);
+  const exports = instantiateSync(module, {}).exports as unknown as CoreExports;
+  exports.openKeys();
+  return new Uint8Array(exports.memory.buffer as ArrayBuffer, exports.keyAt.value, 64);
+}
 
 interface NodeBuffer {
   latin1Write?(text: string, offset: number): number;
@@ -11,10 +23,12 @@ interface NodeBuffer {
 
 /** Each writes a key of 24 characters. */
 export function encoders(): Record<string, (key: string) => number> {
-  const own = new Uint8Array(64);
+  const own = coreMemory();
   const encoder = new TextEncoder();
-  const { Buffer } = globalThis as { Buffer?: { from(memory: ArrayBufferLike): NodeBuffer } };
-  const buffer = Buffer?.from(own.buffer);
+  const { Buffer } = globalThis as {
+    Buffer?: { from(memory: ArrayBuffer, offset: number, length: number): NodeBuffer };
+  };
+  const buffer = Buffer?.from(own.buffer, own.byteOffset, own.length);
   return {
     "charCodeAt, one by one": (key) => {
       let all = 0;
