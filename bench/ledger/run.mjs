@@ -1,16 +1,14 @@
 // Decisions per second of one ledger: coalesced, against the plain way of one call and one write
 // for each request. Real workerd and real SQLite, each way in turn, several rounds; medians.
 //   npm run bench:ledger [-- --quick]
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { Miniflare } from "miniflare";
 import { createLimiter, exact, lazy, reserve, strict, tokenBucket } from "sluice";
 import { embedded } from "sluice/node";
+import { bundleWorker } from "../../scripts/bundle-worker.mjs";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const quick = process.argv.includes("--quick");
 const ROUNDS = quick ? 3 : 5;
 const ROUND_MS = quick ? 500 : 2000;
@@ -19,22 +17,8 @@ const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 const perSecond = (rate) => Math.round(rate).toLocaleString("en").padStart(11);
 
 async function startWorkerd(persist) {
-  const { outputFiles } = await build({
-    absWorkingDir: root,
-    entryPoints: ["bench/ledger/worker.ts"],
-    bundle: true,
-    format: "esm",
-    target: "es2022",
-    conditions: ["workerd"],
-    external: ["cloudflare:workers", "*.wasm"],
-    write: false,
-  });
-  const wasm = await readFile(join(root, "dist/workerd/core.wasm"));
   return new Miniflare({
-    modules: [
-      { type: "ESModule", path: "worker.js", contents: outputFiles[0].text },
-      { type: "CompiledWasm", path: "core.wasm", contents: wasm },
-    ],
+    modules: await bundleWorker("bench/ledger/worker.ts"),
     compatibilityDate: "2026-04-01",
     durableObjects: {
       LEDGER: { className: "LedgerObject", useSQLite: true },

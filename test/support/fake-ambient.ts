@@ -1,5 +1,7 @@
 import type { Ambient } from "../../ts/contract.ts";
 
+export { seededRandom as seeded } from "../../ts/sim/world.ts";
+
 /** A platform whose time passes when it is told to, and whose timers fire in order. */
 export class FakeAmbient implements Ambient {
   #now: number;
@@ -49,15 +51,4 @@ export class FakeAmbient implements Ambient {
 /** Runs all promise callbacks that are due, and theirs. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-/** A small seeded generator of numbers in 0..1 (mulberry32), so that a run can be repeated. */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
