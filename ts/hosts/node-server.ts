@@ -7,10 +7,7 @@ import { type LedgerServer, type ServeOptions, serving } from "./serve.ts";
 export async function serveLedger(options: ServeOptions): Promise<LedgerServer> {
   const { port, host, idleMs, handle } = serving(options);
   const server = createServer({ keepAliveTimeout: idleMs }, (incoming, outgoing) => {
-    handle(requestOf(incoming)).then(
-      (response) => reply(outgoing, response),
-      () => outgoing.destroy(),
-    );
+    answer(incoming, outgoing, handle).catch(() => outgoing.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -26,15 +23,20 @@ export async function serveLedger(options: ServeOptions): Promise<LedgerServer> 
   };
 }
 
-function requestOf(incoming: IncomingMessage): Request {
-  const { method = "GET", url = "/", headers } = incoming;
-  const init: RequestInit & { duplex: "half" } = { method, headers: headers as Record<string, string>, duplex: "half" };
-  if (method !== "GET" && method !== "HEAD") init.body = Readable.toWeb(incoming) as ReadableStream;
-  return new Request(new URL(url, "http://ledger"), init);
-}
+type Handler = ReturnType<typeof serving>["handle"];
 
-async function reply(outgoing: ServerResponse, response: Response): Promise<void> {
+/** @throws where the request can't be expressed as a Request, or its sender has gone */
+async function answer(incoming: IncomingMessage, outgoing: ServerResponse, handle: Handler): Promise<void> {
+  const response = await handle(requestOf(incoming));
   const body = new Uint8Array(await response.arrayBuffer());
   const headers = { ...Object.fromEntries(response.headers), "content-length": body.length };
   outgoing.writeHead(response.status, headers).end(body);
+}
+
+/** The handler looks at no path, and a stranger's need not even be one. */
+function requestOf(incoming: IncomingMessage): Request {
+  const { method = "GET", headers } = incoming;
+  const init: RequestInit & { duplex: "half" } = { method, headers: headers as Record<string, string>, duplex: "half" };
+  if (method !== "GET" && method !== "HEAD") init.body = Readable.toWeb(incoming) as ReadableStream;
+  return new Request("http://ledger/", init);
 }
