@@ -23,6 +23,9 @@ const shared = {
   logLevel: "warning",
 };
 
+/** Entries that Workers need too, built beside their core, so that an error has one class there. */
+const http = { http: "ts/http/fetch.ts", hono: "ts/http/hono.ts", stores: "ts/http/stores.ts" };
+
 /** Everywhere but in Workers the core's bytes are part of the bundle. */
 const inlined = {
   name: "core-inlined",
@@ -53,7 +56,13 @@ async function main() {
   await Promise.all([
     build({
       ...shared,
-      entryPoints: { index: "ts/index.ts", node: "ts/hosts/node.ts" },
+      entryPoints: {
+        index: "ts/index.ts",
+        node: "ts/hosts/node.ts",
+        ...http,
+        express: "ts/http/express.ts",
+        fastify: "ts/http/fastify.ts",
+      },
       outdir: "dist",
       external: ["node:*"],
       plugins: [inlined],
@@ -68,7 +77,7 @@ async function main() {
     }),
     build({
       ...shared,
-      entryPoints: { index: "ts/index.ts", "durable-object": "ts/hosts/durable-object.ts" },
+      entryPoints: { index: "ts/index.ts", "durable-object": "ts/hosts/durable-object.ts", ...http },
       outdir: "dist/workerd",
       external: ["cloudflare:workers"],
       plugins: [imported],

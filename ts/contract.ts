@@ -100,6 +100,8 @@ export interface LimitOptions {
 /** A limiter over ledgers. */
 export interface Limiter {
   readonly name: string;
+  /** The time that it decides by, and the timers and randomness that go with it. */
+  readonly ambient: Ambient;
   /** All of them must admit a call. */
   readonly policies: readonly Policy[];
   /** Decides a call, and takes its cost if it is admitted. @throws {RangeError} bad key or cost */

@@ -1,7 +1,7 @@
 import type {
+  Ambient,
   Bounds,
   BoundsOptions,
-  Clock,
   Decision,
   Key,
   LimitOptions,
@@ -19,16 +19,16 @@ import { toMs } from "./policies/duration.ts";
 export class KeyedLimiter implements LocalLimiter {
   readonly name: string;
   readonly policies: readonly Policy[];
-  readonly #clock: Clock;
+  readonly ambient: Ambient;
   readonly #holder: Holder;
   readonly #counts = { admitted: 0, denied: 0 };
   #closed = false;
   #last = 0;
 
-  constructor(name: string, policies: readonly Policy[], clock: Clock, holder: Holder) {
+  constructor(name: string, policies: readonly Policy[], ambient: Ambient, holder: Holder) {
     this.name = name;
     this.policies = policies;
-    this.#clock = clock;
+    this.ambient = ambient;
     this.#holder = holder;
   }
 
@@ -93,7 +93,7 @@ export class KeyedLimiter implements LocalLimiter {
 
   /** Whole epoch ms. Never earlier than the last one: a clock set back stands still here. */
   #now(): number {
-    const now = Math.floor(this.#clock.now());
+    const now = Math.floor(this.ambient.now());
     if (!Number.isSafeInteger(now) || now < 0) throw badOption("clock.now()", now, "a time in epoch ms, 0 or later");
     this.#last = Math.max(this.#last, now);
     return this.#last;
