@@ -3,17 +3,23 @@ import type {
   Bounds,
   BoundsOptions,
   Decision,
+  Hold,
   Key,
   LimitOptions,
   LocalLimiter,
   Op,
   Outcome,
   Policy,
+  ReserveOptions,
+  WaitOptions,
 } from "./contract.ts";
 import type { Answer, Holder } from "./designs/design.ts";
 import { badOption, LimiterError, requireInteger, requireKnown } from "./errors.ts";
+import { reserveFrom } from "./hold.ts";
 import { encodeKey } from "./key.ts";
 import { toMs } from "./policies/duration.ts";
+import { Takes } from "./takes.ts";
+import { WaitingRoom } from "./wait.ts";
 
 /** A limiter: keys, costs and decisions around what a design's holder decides. */
 export class KeyedLimiter implements LocalLimiter {
@@ -21,6 +27,8 @@ export class KeyedLimiter implements LocalLimiter {
   readonly policies: readonly Policy[];
   readonly ambient: Ambient;
   readonly #holder: Holder;
+  readonly #takes = new Takes(this);
+  readonly #waiting = new WaitingRoom(this, this.#takes);
   readonly #counts = { admitted: 0, denied: 0 };
   #closed = false;
   #last = 0;
@@ -51,6 +59,14 @@ export class KeyedLimiter implements LocalLimiter {
     return Promise.all(keys.map((key, index) => this.limit(key, costs && { cost: costs[index] as number })));
   }
 
+  wait(key: Key, options?: WaitOptions): Promise<Decision> {
+    return this.#waiting.wait(key, options);
+  }
+
+  reserve(key: Key, estimate: number, options?: ReserveOptions): Promise<Hold> {
+    return reserveFrom(this, this.#takes, key, estimate, options);
+  }
+
   peek(key: Key, options?: LimitOptions): Promise<Decision> {
     return this.#ask(key, () => ["peek", costOf(options)]);
   }
@@ -76,6 +92,7 @@ export class KeyedLimiter implements LocalLimiter {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#waiting.close();
     await this.#holder.close();
   }
 
