@@ -5,7 +5,7 @@ import { createLimiter, fixedWindow } from "sluice";
 import * as honoEntry from "sluice/hono";
 import * as httpEntry from "sluice/http";
 
-const limiter = createLimiter({ name: "api", policy: fixedWindow({ limit: 2, window: "1h" }) });
+const limiter = createLimiter({ name: "api", policy: fixedWindow({ limit: 2, window: "300d" }) });
 const { byIp } = httpEntry;
 
 function plain() {

@@ -14,7 +14,7 @@ let limiter: Limiter | undefined;
 function limiterOf(env: Env): Limiter {
   limiter ??= createLimiter({
     name: "api",
-    policy: fixedWindow({ limit: 2, window: "1h" }),
+    policy: fixedWindow({ limit: 2, window: "300d" }),
     design: exact(),
     link: durableObject(env.LEDGER),
     onUnreachable: "deny",
