@@ -24,6 +24,9 @@ const shared = {
   logLevel: "warning",
 };
 
+/** Entries that Workers need too, built beside their core, so that an error has one class there. */
+const http = { http: "ts/http/fetch.ts", hono: "ts/http/hono.ts", stores: "ts/http/stores.ts" };
+
 /** Everywhere but in Workers the core's bytes are part of the bundle. */
 const inlined = {
   name: "core-inlined",
@@ -63,6 +66,9 @@ async function main() {
         deno: "ts/hosts/deno.ts",
         remote: "ts/hosts/remote.ts",
         testing: "ts/sim/index.ts",
+        ...http,
+        express: "ts/http/express.ts",
+        fastify: "ts/http/fastify.ts",
       },
       outdir: "dist",
       external: ["node:*"],
@@ -78,7 +84,7 @@ async function main() {
     }),
     build({
       ...shared,
-      entryPoints: { index: "ts/index.ts", "durable-object": "ts/hosts/durable-object.ts" },
+      entryPoints: { index: "ts/index.ts", "durable-object": "ts/hosts/durable-object.ts", ...http },
       outdir: "dist/workerd",
       external: ["cloudflare:workers"],
       plugins: [imported],

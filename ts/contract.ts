@@ -74,6 +74,15 @@ export interface Outcome {
 /** One call on a key: take or only look at `amount` tokens, give them back, or start afresh. */
 export type Op = ["take" | "peek" | "refund", amount: number] | ["reset"];
 
+/** The part of an AbortSignal that is used; said here, since not every type library has one. */
+export interface Abort {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  throwIfAborted(): void;
+  addEventListener(type: "abort", listener: () => void): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
 /** The time, epoch ms. */
 export interface Clock {
   now(): number;
@@ -97,9 +106,42 @@ export interface LimitOptions {
   cost?: number;
 }
 
+export interface WaitOptions extends LimitOptions {
+  /** Longest wait, ms or like "2s"; for as long as it takes unless given. */
+  maxWait?: number | string;
+  /** Ends the wait: it rejects with the signal's reason. */
+  signal?: Abort;
+}
+
+export interface ReserveOptions {
+  /** After how long what is neither committed nor released is given back; "1m" unless given. */
+  ttl?: number | string;
+  /** Releases the hold when it aborts. */
+  signal?: Abort;
+}
+
+/** Tokens taken for work whose cost shows only at its end. */
+export interface Hold {
+  /** Whether they could be taken. If not, there is nothing to do, and commit and release do nothing. */
+  readonly decision: Decision;
+  /**
+   * Settles what the work cost, once: later calls of either kind change nothing. What it did not
+   * use is given back; what it used beyond the estimate is taken as far as the budget reaches.
+   *
+   * @param actual  tokens, an integer >= 0
+   * @returns tokens that the budget was charged: never less than `actual` or what it could pay
+   * @throws {RangeError} actual is none
+   */
+  commit(actual: number): Promise<number>;
+  /** Gives everything back, as commit(0) does. */
+  release(): Promise<number>;
+}
+
 /** A limiter over ledgers. */
 export interface Limiter {
   readonly name: string;
+  /** The time that it decides by, and the timers and randomness that go with it. */
+  readonly ambient: Ambient;
   /** All of them must admit a call. */
   readonly policies: readonly Policy[];
   /** Decides a call, and takes its cost if it is admitted. @throws {RangeError} bad key or cost */
@@ -109,6 +151,17 @@ export interface Limiter {
    * @param costs  one for each key; 1 unless given
    */
   limitMany(keys: readonly Key[], costs?: readonly number[]): Decision[] | Promise<Decision[]>;
+  /**
+   * Queues until the call is admitted, behind those who wait on the same key here. Answers with a
+   * refusal as soon as it can't be admitted within maxWait, or ever.
+   * @throws {RangeError} bad key, cost or maxWait
+   */
+  wait(key: Key, options?: WaitOptions): Promise<Decision>;
+  /**
+   * Takes `estimate` tokens for work whose cost shows later: see Hold.
+   * @throws {RangeError} bad key, estimate or ttl
+   */
+  reserve(key: Key, estimate: number, options?: ReserveOptions): Promise<Hold>;
   /** What limit would answer now, taking nothing. */
   peek(key: Key, options?: LimitOptions): Promise<Decision>;
   /** Gives `count` tokens back, up to the capacity, and answers as peek does. */

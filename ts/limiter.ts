@@ -1,8 +1,9 @@
 import type {
+  Ambient,
   Bounds,
   BoundsOptions,
-  Clock,
   Decision,
+  Hold,
   Key,
   Limiter,
   LimitOptions,
@@ -10,26 +11,33 @@ import type {
   Outcome,
   Policy,
   PolicyDecision,
+  ReserveOptions,
+  WaitOptions,
 } from "./contract.ts";
 import type { Answer, Holder } from "./designs/design.ts";
 import { badOption, LimiterError, requireInteger, requireKnown } from "./errors.ts";
+import { reserveFrom } from "./hold.ts";
 import { encodeKey } from "./key.ts";
 import { toMs } from "./policies/duration.ts";
+import { Takes } from "./takes.ts";
+import { WaitingRoom } from "./wait.ts";
 
 /** A limiter: keys, costs and decisions around what a design's holder decides. */
 export class KeyedLimiter implements Limiter {
   readonly name: string;
   readonly policies: readonly Policy[];
-  readonly #clock: Clock;
+  readonly ambient: Ambient;
   readonly #holder: Holder;
+  readonly #takes = new Takes(this);
+  readonly #waiting = new WaitingRoom(this, this.#takes);
   readonly #counts = { admitted: 0, denied: 0 };
   #closed = false;
   #last = 0;
 
-  constructor(name: string, policies: readonly Policy[], clock: Clock, holder: Holder) {
+  constructor(name: string, policies: readonly Policy[], ambient: Ambient, holder: Holder) {
     this.name = name;
     this.policies = policies;
-    this.#clock = clock;
+    this.ambient = ambient;
     this.#holder = holder;
   }
 
@@ -46,6 +54,14 @@ export class KeyedLimiter implements Limiter {
       throw badOption("costs", costs, `an array of ${keys.length}, a cost for each key`);
     }
     return Promise.all(keys.map((key, index) => this.limit(key, costs && { cost: costs[index] as number })));
+  }
+
+  wait(key: Key, options?: WaitOptions): Promise<Decision> {
+    return this.#waiting.wait(key, options);
+  }
+
+  reserve(key: Key, estimate: number, options?: ReserveOptions): Promise<Hold> {
+    return reserveFrom(this, this.#takes, key, estimate, options);
   }
 
   peek(key: Key, options?: LimitOptions): Promise<Decision> {
@@ -73,6 +89,7 @@ export class KeyedLimiter implements Limiter {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#waiting.close();
     await this.#holder.close();
   }
 
@@ -101,7 +118,7 @@ export class KeyedLimiter implements Limiter {
 
   /** Whole epoch ms. Never earlier than the last one: a clock set back stands still here. */
   protected now(): number {
-    const now = Math.floor(this.#clock.now());
+    const now = Math.floor(this.ambient.now());
     if (now === this.#last) return now;
     if (!Number.isSafeInteger(now) || now < 0) throw badOption("clock.now()", now, "a time in epoch ms, 0 or later");
     this.#last = Math.max(this.#last, now);

@@ -1,4 +1,4 @@
-import type { Clock, Decision, LimitOptions, LocalKey, LocalLimiter, LocalStats, Op, Policy } from "./contract.ts";
+import type { Ambient, Decision, LimitOptions, LocalKey, LocalLimiter, LocalStats, Op, Policy } from "./contract.ts";
 import { checkKey } from "./core/key-bytes.ts";
 import type { KeyTable } from "./core/table.ts";
 import type { Holder } from "./designs/design.ts";
@@ -11,8 +11,8 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
   readonly #open: () => KeyTable;
   #opened: KeyTable | undefined;
 
-  constructor(name: string, policies: readonly Policy[], clock: Clock, holder: Holder, open: () => KeyTable) {
-    super(name, policies, clock, holder);
+  constructor(name: string, policies: readonly Policy[], ambient: Ambient, holder: Holder, open: () => KeyTable) {
+    super(name, policies, ambient, holder);
     this.#open = open;
   }
 

@@ -176,8 +176,8 @@ describe("an installed sluice", async () => {
 
   // What it weighs today, so that it doesn't grow unseen. The goals are 12 and 8.
   for (const [what, names, kB] of [
-    ["the root entry", "*", 16.5],
-    ["local() with one policy", "{ createLimiter, local, tokenBucket }", 11.5],
+    ["the root entry", "*", 18],
+    ["local() with one policy", "{ createLimiter, local, tokenBucket }", 13],
   ] as const) {
     test(`weighs at most ${kB} kB gzipped, WASM included: ${what}`, async () => {
       const { outputFiles } = await build({

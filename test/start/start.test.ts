@@ -65,12 +65,12 @@ describe("npm start", () => {
 
     const admitted = responses.find(({ status }) => status === 200) as Response;
     expect(await admitted.text()).toBe("hello from the origin\n");
-    expect(admitted.headers.get("ratelimit-policy")).toBe('"demo";q=20');
-    expect(admitted.headers.get("ratelimit")).toMatch(/^"demo";r=\d+;t=\d+$/);
+    expect(admitted.headers.get("ratelimit-policy")).toMatch(/^"demo";q=20;w=\d+;pk=:.+:$/);
+    expect(admitted.headers.get("ratelimit")).toMatch(/^"demo";r=\d+;t=\d+;pk=:.+:$/);
     const denied = responses.find(({ status }) => status === 429) as Response;
     expect(denied.headers.get("content-type")).toBe("application/problem+json");
     expect(denied.headers.get("cache-control")).toBe("no-store");
-    expect(await denied.json()).toMatchObject({ status: 429, title: "Too Many Requests" });
+    expect(await denied.json()).toMatchObject({ status: 429, title: "Quota Exceeded" });
     const retryAfter = Number(denied.headers.get("retry-after"));
     expect(retryAfter).toBeGreaterThan(86_000);
     expect(retryAfter).toBeLessThanOrEqual(86_400);

@@ -45,6 +45,8 @@ const PLATFORMS: Record<string, RegExp> = {
   hosts: /./,
   cli: /^node:/,
   core: /^sluice:core$/,
+  // Their types; test/package checks that none of them is needed.
+  http: /^(express|fastify|hono)$/,
 };
 
 /** Time, timers and randomness, which only hosts may touch, and the command's entry. */

@@ -1,0 +1,183 @@
+// The headers that tell a client about its budget.
+//
+// "standard" is the IETF's draft-ietf-httpapi-ratelimit-headers in its current form (draft 11):
+//   RateLimit-Policy: "api";q=20;w=12;pk=:…:     the policy: q requests in w seconds
+//   RateLimit: "api";r=7;t=8;pk=:…:              now: no more than r in the next t seconds
+// The older ones are what many clients read today.
+import type { Ambient, Decision, Key, Limiter, PolicyDecision } from "../contract.ts";
+import { badOption, requireKnown } from "../errors.ts";
+import { type Quota, quotasOf } from "./quota.ts";
+import { hmacSha256 } from "./sha256.ts";
+import { sfBytes, sfInteger, sfString } from "./structured.ts";
+
+/** "x-ratelimit" tells its reset in epoch seconds, as GitHub does. */
+export type HeaderStyle = "standard" | "draft-7" | "draft-6" | "x-ratelimit";
+
+export interface HeaderOptions {
+  /** One or several; "standard" unless given. */
+  styles?: HeaderStyle | readonly HeaderStyle[];
+  /**
+   * What the partition key `pk` is made with: the first 12 bytes of HMAC-SHA-256, under this
+   * secret, of the JSON of [limiter's name, key]. Give one if several servers are to agree; drawn at
+   * random for this process otherwise. false: no pk.
+   */
+  pk?: string | Uint8Array | false;
+  /** Whether scripts of other origins may read these headers: adds them to Access-Control-Expose-Headers. */
+  expose?: boolean;
+}
+
+/** A header to be written. Those of a list add to what is there, the others replace it. */
+export interface Field {
+  name: string;
+  value: string;
+  list: boolean;
+}
+
+/** Of a refusal's body, a problem (RFC 9457). */
+export const CONTENT_TYPE = "application/problem+json";
+
+/** Writes fields to a response, and adds to what it has where they are lists. */
+export function writeFields(
+  fields: readonly Field[],
+  get: (name: string) => unknown,
+  set: (name: string, value: string) => void,
+): void {
+  for (const { name, value, list } of fields) {
+    const before = list ? get(name) : undefined;
+    set(name, before === undefined || before === null || before === "" ? value : `${before}, ${value}`);
+  }
+}
+
+const PK_BYTES = 12;
+const SECRET_BYTES = 32;
+const EXPOSED: Record<HeaderStyle, readonly string[]> = {
+  standard: ["RateLimit-Policy", "RateLimit"],
+  "draft-7": ["RateLimit-Policy", "RateLimit"],
+  "draft-6": ["RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
+  "x-ratelimit": ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"],
+};
+
+/** The least whole seconds, one or more, after which the call succeeds if nobody else comes; null: never. */
+export function retryAfterSeconds({ retryAfterMs }: Pick<Decision, "retryAfterMs">): number | null {
+  return retryAfterMs === null ? null : Math.max(1, Math.ceil(retryAfterMs / 1000));
+}
+
+/** A decision, at the time of its answer. */
+export interface Told {
+  key: Key;
+  decision: Decision;
+  /** Epoch ms. */
+  now: number;
+  /** Seconds that no `t` may exceed: the Retry-After of the answer, if it has one. */
+  ceiling: number;
+}
+
+/** Checked options. @throws {RangeError} one is out of range or unknown */
+export function stylesOf(options: HeaderOptions): HeaderStyle[] {
+  requireKnown("headers", options, ["styles", "pk", "expose"]);
+  const { styles = "standard", pk } = options;
+  const list = [...new Set(typeof styles === "string" ? [styles] : styles)];
+  for (const style of list) {
+    if (!Object.hasOwn(EXPOSED, style)) throw badOption("headers.styles", style, Object.keys(EXPOSED).join(", "));
+  }
+  if (list.filter((style) => style !== "x-ratelimit").length > 1) {
+    throw badOption("headers.styles", list.join(" and "), "styles that do not write the same headers in two ways");
+  }
+  if (pk !== undefined && pk !== false && (!(typeof pk === "string" || pk instanceof Uint8Array) || pk.length === 0)) {
+    throw badOption("headers.pk", pk, "a secret, as a non-empty string or bytes, or false");
+  }
+  return list;
+}
+
+/** Writes the headers of one limiter. */
+export class HeaderWriter {
+  /** One for each policy of the limiter, in their order. */
+  readonly quotas: readonly Quota[];
+  readonly #limiter: Limiter;
+  readonly #styles: readonly HeaderStyle[];
+  readonly #policies: string;
+  readonly #exposed: string;
+  readonly #secret: string | Uint8Array | false | undefined;
+  #hash: ((message: string) => Uint8Array) | undefined;
+
+  constructor(limiter: Limiter, options: HeaderOptions) {
+    this.#limiter = limiter;
+    this.#styles = stylesOf(options);
+    this.#secret = options.pk;
+    this.quotas = quotasOf(limiter);
+    this.#policies = this.quotas.map(({ quota, window }) => `${quota};w=${window}`).join(", ");
+    const names = this.#styles.flatMap((style) => EXPOSED[style]);
+    this.#exposed = options.expose ? [...names, "Retry-After"].join(", ") : "";
+  }
+
+  fields(told: Told): Field[] {
+    const fields: Field[] = [];
+    for (const style of this.#styles) {
+      if (style === "standard") this.#standard(told, fields);
+      else this.#older(style, told, fields);
+    }
+    if (this.#exposed !== "") {
+      fields.push({ name: "Access-Control-Expose-Headers", value: this.#exposed, list: true });
+    }
+    return fields;
+  }
+
+  #standard(told: Told, fields: Field[]): void {
+    const pk = this.#partitionKey(told.key);
+    const policies: string[] = [];
+    const limits: string[] = [];
+    const each = knownOf(told.decision);
+    for (const [index, { name, quota, window }] of this.quotas.entries()) {
+      const quoted = sfString(name);
+      policies.push(`${quoted};q=${sfInteger(quota)};w=${sfInteger(window)}${pk}`);
+      const one = each[index];
+      if (one) limits.push(`${quoted};r=${sfInteger(one.remaining)}${effectiveWindow(one, told)}${pk}`);
+    }
+    fields.push({ name: "RateLimit-Policy", value: policies.join(", "), list: true });
+    if (limits.length > 0) fields.push({ name: "RateLimit", value: limits.join(", "), list: true });
+  }
+
+  #older(style: Exclude<HeaderStyle, "standard">, told: Told, fields: Field[]): void {
+    const add = (name: string, value: string | number) => fields.push({ name, value: String(value), list: false });
+    if (style !== "x-ratelimit") add("RateLimit-Policy", this.#policies);
+    const { decision, now } = told;
+    if (knownOf(decision).length === 0) return;
+    const { limit, remaining } = decision;
+    const reset = secondsLeft(decision, told);
+    if (style === "draft-7") return void add("RateLimit", `limit=${limit}, remaining=${remaining}, reset=${reset}`);
+    const prefix = style === "draft-6" ? "RateLimit" : "X-RateLimit";
+    add(`${prefix}-Limit`, limit);
+    add(`${prefix}-Remaining`, remaining);
+    add(`${prefix}-Reset`, style === "draft-6" ? reset : Math.ceil(now / 1000) + reset);
+  }
+
+  #partitionKey(key: Key): string {
+    if (this.#secret === false) return "";
+    this.#hash ??= hmacSha256(this.#secret ?? drawSecret(this.#limiter.ambient));
+    return `;pk=${sfBytes(this.#hash(JSON.stringify([this.#limiter.name, key])).subarray(0, PK_BYTES))}`;
+  }
+}
+
+/** What each policy says; nothing where no ledger was asked, and so nothing is known. */
+function knownOf(decision: Decision): readonly PolicyDecision[] {
+  return decision.source === "fallback" ? [] : (decision.each ?? [decision]);
+}
+
+/**
+ * Seconds until the budget is whole, and on a refusal no more than until the retry. A client
+ * that sends no more than `remaining` in them is never refused for it.
+ */
+function secondsLeft({ reset }: PolicyDecision, { now, ceiling }: Told): number {
+  return Math.min(Math.max(0, Math.ceil((reset - now) / 1000)), ceiling);
+}
+
+function effectiveWindow(decision: PolicyDecision, told: Told): string {
+  const seconds = secondsLeft(decision, told);
+  return seconds === 0 ? "" : `;t=${sfInteger(seconds)}`;
+}
+
+function drawSecret(ambient: Ambient): Uint8Array {
+  const secret = new Uint8Array(SECRET_BYTES);
+  ambient.random(secret);
+  return secret;
+}
