@@ -1,6 +1,6 @@
 import { badOption } from "../errors.ts";
 import { guard, type Own, type RateLimitOptions, requireOptions, type Verdict } from "./guard.ts";
-import { CONTENT_TYPE, type Field, writeFields } from "./headers.ts";
+import { CONTENT_TYPE, type Field } from "./headers.ts";
 import { FetchSeen } from "./seen.ts";
 
 /** What Workers, Bun.serve, Deno.serve and the like call: a request, and whatever they pass beside it. */
@@ -32,7 +32,9 @@ export function rateLimit<Rest extends unknown[]>(
 
 /** The answer of an admitted request, with what its client should know. */
 export function tell(response: Response, verdict: Verdict): Response {
-  return withFields(response, verdict.fields(response.headers.get("retry-after")));
+  // An inner limiter's, or the origin's.
+  const refused = response.status === 429 || response.status === 503;
+  return withFields(response, verdict.fields(refused ? response.headers.get("retry-after") : null));
 }
 
 /** The refusal of a request, or its own answer with a refusal's headers. */
@@ -59,11 +61,10 @@ function withFields(response: Response, fields: readonly Field[]): Response {
 }
 
 function write(headers: Headers, fields: readonly Field[]): void {
-  writeFields(
-    fields,
-    (name) => headers.get(name),
-    (name, value) => headers.set(name, value),
-  );
+  for (const { name, value, list } of fields) {
+    if (list) headers.append(name, value);
+    else headers.set(name, value);
+  }
 }
 
 export * from "./shared.ts";

@@ -121,7 +121,9 @@ export function guard<A extends unknown[], R>(options: RateLimitOptions<A, R>): 
   return async (seen, args) => {
     if (preflight === "pass" && isPreflight(seen)) return null;
     if (skip && (await skip(...args))) return null;
-    const key = await source.keyOf(seen, ...args);
+    const found = source.keyOf(seen, ...args);
+    // Another turn of the microtasks is not worth a key that is here already.
+    const key = found instanceof Promise ? await found : found;
     if (key === null) return null;
     const chosen = use(typeof limiter === "function" ? limiter(...args) : limiter);
     const writing = writer;

@@ -8,7 +8,7 @@ import type { Ambient, Decision, Key, Limiter, PolicyDecision } from "../contrac
 import { badOption, requireKnown } from "../errors.ts";
 import { type Quota, quotasOf } from "./quota.ts";
 import { hmacSha256 } from "./sha256.ts";
-import { sfBytes, sfInteger, sfString } from "./structured.ts";
+import { sfBytes, sfInteger } from "./structured.ts";
 
 /** "x-ratelimit" tells its reset in epoch seconds, as GitHub does. */
 export type HeaderStyle = "standard" | "draft-7" | "draft-6" | "x-ratelimit";
@@ -50,6 +50,9 @@ export function writeFields(
 
 const PK_BYTES = 12;
 const SECRET_BYTES = 32;
+/** Partition keys that are kept, and the longest text that one is kept for: some hundred kB at most. */
+const RECENT_MAX = 1000;
+const RECENT_LENGTH_MAX = 128;
 const EXPOSED: Record<HeaderStyle, readonly string[]> = {
   standard: ["RateLimit-Policy", "RateLimit"],
   "draft-7": ["RateLimit-Policy", "RateLimit"],
@@ -70,6 +73,12 @@ export interface Told {
   now: number;
   /** Seconds that no `t` may exceed: the Retry-After of the answer, if it has one. */
   ceiling: number;
+}
+
+/** The parameter `pk` of a partition, and the value of RateLimit-Policy with it. */
+interface Part {
+  pk: string;
+  policies: string;
 }
 
 /** Checked options. @throws {RangeError} one is out of range or unknown */
@@ -98,6 +107,8 @@ export class HeaderWriter {
   readonly #policies: string;
   readonly #exposed: string;
   readonly #secret: string | Uint8Array | false | undefined;
+  readonly #whole: Part;
+  readonly #recent = new Map<string, Part>();
   #hash: ((message: string) => Uint8Array) | undefined;
 
   constructor(limiter: Limiter, options: HeaderOptions) {
@@ -105,6 +116,7 @@ export class HeaderWriter {
     this.#styles = stylesOf(options);
     this.#secret = options.pk;
     this.quotas = quotasOf(limiter);
+    this.#whole = this.#partWith("");
     this.#policies = this.quotas.map(({ quota, window }) => `${quota};w=${window}`).join(", ");
     const names = this.#styles.flatMap((style) => EXPOSED[style]);
     this.#exposed = options.expose ? [...names, "Retry-After"].join(", ") : "";
@@ -123,17 +135,14 @@ export class HeaderWriter {
   }
 
   #standard(told: Told, fields: Field[]): void {
-    const pk = this.#partitionKey(told.key);
-    const policies: string[] = [];
+    const { pk, policies } = this.#partOf(told.key);
+    fields.push({ name: "RateLimit-Policy", value: policies, list: true });
     const limits: string[] = [];
     const each = knownOf(told.decision);
-    for (const [index, { name, quota, window }] of this.quotas.entries()) {
-      const quoted = sfString(name);
-      policies.push(`${quoted};q=${sfInteger(quota)};w=${sfInteger(window)}${pk}`);
+    for (const [index, { quoted }] of this.quotas.entries()) {
       const one = each[index];
       if (one) limits.push(`${quoted};r=${sfInteger(one.remaining)}${effectiveWindow(one, told)}${pk}`);
     }
-    fields.push({ name: "RateLimit-Policy", value: policies.join(", "), list: true });
     if (limits.length > 0) fields.push({ name: "RateLimit", value: limits.join(", "), list: true });
   }
 
@@ -151,10 +160,23 @@ export class HeaderWriter {
     add(`${prefix}-Reset`, style === "draft-6" ? reset : Math.ceil(now / 1000) + reset);
   }
 
-  #partitionKey(key: Key): string {
-    if (this.#secret === false) return "";
+  /** What depends on the key alone. */
+  #partOf(key: Key): Part {
+    if (this.#secret === false) return this.#whole;
+    const message = JSON.stringify([this.#limiter.name, key]);
+    const known = this.#recent.get(message);
+    if (known) return known;
     this.#hash ??= hmacSha256(this.#secret ?? drawSecret(this.#limiter.ambient));
-    return `;pk=${sfBytes(this.#hash(JSON.stringify([this.#limiter.name, key])).subarray(0, PK_BYTES))}`;
+    const made = this.#partWith(`;pk=${sfBytes(this.#hash(message).subarray(0, PK_BYTES))}`);
+    // Clients come in bursts. The rest is hashed anew: memory stays flat, whatever they send.
+    if (this.#recent.size === RECENT_MAX) this.#recent.clear();
+    if (message.length <= RECENT_LENGTH_MAX) this.#recent.set(message, made);
+    return made;
+  }
+
+  #partWith(pk: string): Part {
+    const items = this.quotas.map(({ quoted, quota, window }) => `${quoted};q=${sfInteger(quota)};w=${window}${pk}`);
+    return { pk, policies: items.join(", ") };
   }
 }
 

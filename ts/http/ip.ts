@@ -6,7 +6,9 @@
 /** An address in words of 16 bits: 2 of IPv4, 8 of IPv6. IPv4-mapped IPv6 is IPv4. */
 export type Ip = readonly number[];
 
-const IPV4 = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/;
+const DOT = 46;
+const ZERO = 48;
+const IPV4_LENGTH_MAX = 15;
 const GROUP = /^[0-9a-f]{1,4}$/i;
 /** Longest text of an address: eight groups, the last two as IPv4. */
 const IPV6_LENGTH_MAX = 45;
@@ -21,21 +23,38 @@ export function parseIp(text: string): Ip | null {
  * as in "192.0.2.1:443", "[2001:db8::1]:443", "fe80::1%eth0".
  */
 export function parseHost(text: string): Ip | null {
+  const plain = parseIp(text);
+  if (plain) return plain;
   const trimmed = text.trim();
   const bracketed = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(trimmed);
   const withPort = /^([\d.]+):\d{1,5}$/.exec(trimmed);
   const bare = bracketed?.[1] ?? withPort?.[1] ?? trimmed;
+  if (bracketed && !bare.includes(":")) return null;
   // A zone names an interface of the machine that wrote it, and is no part of the address.
   const zone = bare.includes(":") ? bare.indexOf("%") : -1;
-  const ip = parseIp(zone < 0 ? bare : bare.slice(0, zone));
-  return bracketed && !bare.includes(":") ? null : ip;
+  return parseIp(zone < 0 ? bare : bare.slice(0, zone));
 }
 
 function parseV4(text: string): Ip | null {
-  const match = IPV4.exec(text);
-  if (!match) return null;
-  const [a, b, c, d] = match.slice(1).map(Number) as [number, number, number, number];
-  return a > 255 || b > 255 || c > 255 || d > 255 ? null : [(a << 8) | b, (c << 8) | d];
+  if (text.length > IPV4_LENGTH_MAX) return null;
+  let value = 0;
+  let octet = -1;
+  let dots = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === DOT && octet >= 0 && dots < 3) {
+      value = value * 256 + octet;
+      octet = -1;
+      dots++;
+      continue;
+    }
+    // Not after a leading zero, which some read as octal.
+    const digit = char - ZERO;
+    if (digit < 0 || digit > 9 || octet === 0) return null;
+    octet = octet < 0 ? digit : octet * 10 + digit;
+    if (octet > 255) return null;
+  }
+  return dots === 3 && octet >= 0 ? [value >>> 8, ((value & 255) << 8) | octet] : null;
 }
 
 function parseV6(text: string): Ip | null {

@@ -1,10 +1,12 @@
 import type { Limiter, Policy } from "../contract.ts";
 import { badOption } from "../errors.ts";
-import { PRINTABLE } from "./structured.ts";
+import { PRINTABLE, sfString } from "./structured.ts";
 
 /** A policy as headers tell it. */
 export interface Quota {
   name: string;
+  /** The name as a structured field has it. */
+  quoted: string;
   /** Most requests at once: the policy's capacity. */
   quota: number;
   /** Seconds, a positive integer; see quotasOf. */
@@ -49,8 +51,10 @@ export function quotasOf({ name, policies }: Limiter): Quota[] {
     const plain = policies.length === 1 ? name : `${name}-${shortest(ms)}`;
     const nth = (taken.get(plain) ?? 0) + 1;
     taken.set(plain, nth);
+    const own = nth === 1 ? plain : `${plain}-${nth}`;
     return {
-      name: nth === 1 ? plain : `${plain}-${nth}`,
+      name: own,
+      quoted: sfString(own),
       quota: policy.capacity,
       window: Math.max(1, Math.ceil(ms / 1000)),
     };

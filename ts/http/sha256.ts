@@ -6,12 +6,12 @@ const BLOCK = 64;
 const utf8 = new TextEncoder();
 
 /** The first 32 bits of the fractional parts of the `count` first primes' roots. */
-function rootsOfPrimes(count: number, root: (prime: number) => number): Uint32Array {
-  const words = new Uint32Array(count);
+function rootsOfPrimes(count: number, root: (prime: number) => number): Int32Array {
+  const words = new Int32Array(count);
   for (let found = 0, candidate = 2; found < count; candidate++) {
     let prime = true;
     for (let divisor = 2; divisor * divisor <= candidate; divisor++) prime &&= candidate % divisor !== 0;
-    if (prime) words[found++] = (root(candidate) % 1) * 2 ** 32;
+    if (prime) words[found++] = ((root(candidate) % 1) * 2 ** 32) | 0;
   }
   return words;
 }
@@ -21,7 +21,7 @@ const ROUND = rootsOfPrimes(64, Math.cbrt);
 const schedule = new Int32Array(64);
 
 /** Mixes the 64 bytes of `bytes` at `at` into `state`. */
-function compress(state: Uint32Array, bytes: Uint8Array, at: number): void {
+function compress(state: Int32Array, bytes: Uint8Array, at: number): void {
   const w = schedule;
   for (let i = 0; i < 16; i++) {
     const from = at + 4 * i;
@@ -38,7 +38,14 @@ function compress(state: Uint32Array, bytes: Uint8Array, at: number): void {
     const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
     w[i] = ((w[i - 16] as number) + s0 + (w[i - 7] as number) + s1) | 0;
   }
-  let [a, b, c, d, e, f, g, h] = state as unknown as [number, number, number, number, number, number, number, number];
+  let a = state[0] as number;
+  let b = state[1] as number;
+  let c = state[2] as number;
+  let d = state[3] as number;
+  let e = state[4] as number;
+  let f = state[5] as number;
+  let g = state[6] as number;
+  let h = state[7] as number;
   for (let i = 0; i < 64; i++) {
     const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
     const t1 = (h + s1 + ((e & f) ^ (~e & g)) + (ROUND[i] as number) + (w[i] as number)) | 0;
@@ -53,12 +60,18 @@ function compress(state: Uint32Array, bytes: Uint8Array, at: number): void {
     b = a;
     a = (t1 + t2) | 0;
   }
-  const out = [a, b, c, d, e, f, g, h];
-  for (let i = 0; i < 8; i++) state[i] = (state[i] as number) + (out[i] as number);
+  state[0] = (state[0] as number) + a;
+  state[1] = (state[1] as number) + b;
+  state[2] = (state[2] as number) + c;
+  state[3] = (state[3] as number) + d;
+  state[4] = (state[4] as number) + e;
+  state[5] = (state[5] as number) + f;
+  state[6] = (state[6] as number) + g;
+  state[7] = (state[7] as number) + h;
 }
 
 /** Goes on from `start`, which has taken in `before` bytes (whole blocks), with `message`, to the end. */
-function finish(start: Uint32Array, before: number, message: Uint8Array): Uint8Array {
+function finish(start: Int32Array, before: number, message: Uint8Array): Uint8Array {
   const state = start.slice();
   const whole = message.length - (message.length % BLOCK);
   for (let at = 0; at < whole; at += BLOCK) compress(state, message, at);
@@ -73,7 +86,7 @@ function finish(start: Uint32Array, before: number, message: Uint8Array): Uint8A
   for (let at = 0; at < tail.length; at += BLOCK) compress(state, tail, at);
   const digest = new Uint8Array(32);
   const out = new DataView(digest.buffer);
-  for (let i = 0; i < 8; i++) out.setUint32(4 * i, state[i] as number);
+  for (let i = 0; i < 8; i++) out.setInt32(4 * i, state[i] as number);
   return digest;
 }
 
