@@ -72,7 +72,7 @@ describe("a limiter says what is wrong with", () => {
   });
 
   test("a cost or a count", async () => {
-    for (const bad of [0, -1, 1.5, Number.NaN, 2 ** 53, "1"]) {
+    for (const bad of [null, 0, -1, 1.5, Number.NaN, 2 ** 53, "1"]) {
       expect(() => limiter.limitSync("a", { cost: bad as number })).toThrow(/^cost must be an integer in 1\.\./);
       await expect(limiter.limit("a", { cost: bad as number })).rejects.toThrow(RangeError);
       await expect(limiter.peek("a", { cost: bad as number })).rejects.toThrow(RangeError);

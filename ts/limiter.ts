@@ -158,5 +158,5 @@ function decided(outcome: Outcome, limit: number, now: number): PolicyDecision {
 export function costOf(options: LimitOptions | undefined): number {
   if (options === undefined) return 1;
   requireKnown("limit", options, ["cost"]);
-  return requireInteger("cost", options.cost ?? 1, 1, Number.MAX_SAFE_INTEGER);
+  return options.cost === undefined ? 1 : requireInteger("cost", options.cost, 1, Number.MAX_SAFE_INTEGER);
 }
