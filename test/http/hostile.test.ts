@@ -20,7 +20,10 @@ const app = express()
   .use("/direct", rateLimit({ limiter: limiter("direct"), key: byIp() }))
   .use("/proxied", rateLimit({ limiter: limiter("proxied"), key: byIp({ trust: ["127.0.0.1"] }) }))
   .use("/keyed", rateLimit({ limiter: limiter("keyed"), key: byHeader("x-api-key", { missing: byIp() }) }))
-  .use("/both", rateLimit({ limiter: limiter("both"), key: compound(byIp(), (request: express.Request) => request.originalUrl) }))
+  .use(
+    "/both",
+    rateLimit({ limiter: limiter("both"), key: compound(byIp(), (request: express.Request) => request.originalUrl) }),
+  )
   .use((_, response) => void response.send("hello"));
 app.use(((error, _request, response, _next) => {
   crashes.push(error);
