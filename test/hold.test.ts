@@ -160,6 +160,18 @@ describe("giving back", () => {
     return true;
   }
 
+  test("counts what other holds on the key have given back meanwhile", async () => {
+    const { limiter, ambient } = setUp(bucket());
+    const [a, b] = [await limiter.reserve("k", 5), await limiter.reserve("k", 5)];
+    await ambient.pass(3000);
+    expect(await a.release()).toBe(3);
+    await ambient.pass(1000);
+    expect((await limiter.limit("k", { cost: 3 })).success).toBe(true);
+    await b.release();
+    // Without the two holds the bucket had been full, and would have 7.
+    expect((await limiter.peek("k")).remaining).toBeLessThanOrEqual(7);
+  });
+
   test("never lets more through than the policy would have, had it known the costs", async () => {
     await fc.assert(
       fc.asyncProperty(anyPolicy, steps, fc.integer({ min: 1, max: 4 }), async (policy, list, most) => {

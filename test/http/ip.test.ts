@@ -27,6 +27,14 @@ describe("parseIp", () => {
     );
   });
 
+  // RFC 4291, section 2.2: "::" stands for one group or more, and comes once.
+  test("takes no :: where all groups are there", () => {
+    for (const text of ["1:2:3:4::5:6:7:8", "::1:2:3:4:5:6:7:8", "1:2:3:4:5:6::192.0.2.1", "1::2::3", ":::"]) {
+      expect(parseIp(text), text).toBeNull();
+    }
+    expect(formatIp(parseIp("1:2:3:4:5:6:7::") as number[])).toBe("1:2:3:4:5:6:7:0");
+  });
+
   test("formats IPv6 as the URL standard does, which follows RFC 5952", () => {
     fc.assert(
       fc.property(v6, (text) => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { byHeader, byIp, byUser, compound, type KeySource } from "../../ts/http/keys.ts";
-import { NodeSeen, type Seen } from "../../ts/http/seen.ts";
+import { FetchSeen, NodeSeen, type Seen } from "../../ts/http/seen.ts";
 import type { Trust } from "../../ts/http/trust.ts";
 
 function seen(peer: string | undefined, headers: Record<string, string> = {}, onWorkers = false): Seen {
@@ -40,6 +40,15 @@ describe("byIp", () => {
     expect(keyOf(byIp(), seen(undefined, headers, true))).toBe("ip:192.0.2.7");
     expect(() => keyOf(byIp(), seen(undefined, headers, false))).toThrow(/no address/);
     expect(keyOf(byIp(), seen("203.0.113.1", headers, false))).toBe("ip:203.0.113.1");
+  });
+
+  test("knows Workers by what only Cloudflare can give a request", () => {
+    const request = (cf: unknown) => {
+      const made = new Request("http://localhost/", { headers: { "cf-connecting-ip": "192.0.2.7", cf: "{}" } });
+      return new FetchSeen(cf === undefined ? made : Object.assign(made, { cf }), { LEDGER: {} });
+    };
+    expect(keyOf(byIp(), request({ colo: "FRA" }))).toBe("ip:192.0.2.7");
+    for (const cf of [undefined, null, "{}"]) expect(() => keyOf(byIp(), request(cf))).toThrow(/no address/);
   });
 
   test("behind n trusted proxies nothing that the client sends changes the key", () => {

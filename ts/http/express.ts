@@ -50,7 +50,8 @@ export function rateLimit<Req extends NodeRequest = Request, Res extends NodeRes
     await options.onLimit?.(verdict.decision, request, response);
     if (!response.headersSent && !response.writableEnded) {
       response.setHeader("Content-Type", CONTENT_TYPE);
-      response.end(request.method === "HEAD" ? undefined : body);
+      // Node leaves it out for a HEAD.
+      response.end(body);
     }
     return false;
   }

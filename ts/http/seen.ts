@@ -1,7 +1,7 @@
 /** What a key may be made of in any framework: what the server itself has seen of a request. */
 export interface Seen {
   readonly method: string;
-  /** Whether the Workers runtime made this request, so that Cloudflare's own headers are true. */
+  /** Whether this request came by Cloudflare's Workers, so that Cloudflare's own headers are true. */
   readonly onWorkers: boolean;
   /** A header's value; several of one name are joined by commas, in their order. */
   header(name: string): string | null;
@@ -33,9 +33,11 @@ export class FetchSeen implements Seen {
     return this.#request.method;
   }
 
-  // Only the Workers runtime makes requests with this property: no client and no header can.
+  // Only Cloudflare gives requests this property: no client and no header can. A workerd of one's
+  // own leaves it out, and there the header is anyone's.
   get onWorkers(): boolean {
-    return typeof (this.#request as { cf?: unknown }).cf === "object";
+    const { cf } = this.#request as { cf?: unknown };
+    return typeof cf === "object" && cf !== null;
   }
 
   header(name: string): string | null {
