@@ -61,6 +61,8 @@ export interface Report {
   utilization: number;
   /** Tokens above a policy in its worst interval; negative: below. */
   overshoot: number;
+  /** What its bounds allow, for the crashes that it had: above zero for lazy() alone. */
+  allowed: number;
   calls: number;
   admittedCalls: number;
   requests: number;
@@ -133,6 +135,7 @@ class Simulation {
       clairvoyant: 0,
       utilization: 0,
       overshoot: 0,
+      allowed: 0,
       calls: 0,
       admittedCalls: 0,
       requests: 0,
@@ -297,9 +300,9 @@ class Simulation {
     report.requests = this.#ledger.requests;
     report.roundTripsPerAdmit = this.#ledger.requests / Math.max(report.admittedCalls, 1);
     report.writesPerAdmit = this.#ledger.writes / Math.max(report.admittedCalls, 1);
-    const allowed = report.bounds.overshoot + this.#ledger.crashes * report.bounds.crash.overshoot;
-    if (report.overshoot > allowed) {
-      report.problems.push(`${report.overshoot} tokens above the policy, where ${allowed} are allowed`);
+    report.allowed = report.bounds.overshoot + this.#ledger.crashes * report.bounds.crash.overshoot;
+    if (report.overshoot > report.allowed) {
+      report.problems.push(`${report.overshoot} tokens above the policy, where ${report.allowed} are allowed`);
     }
     if (this.#fromLedger > byLedger.reduce((sum, { cost }) => sum + cost, 0)) {
       report.problems.push("callers were told of more admissions than the ledger made");
