@@ -9,3 +9,4 @@ const mf = new Miniflare({
   durableObjectsPersist: process.argv[2],
 });
 console.log(`ready ${await mf.ready}`);
+process.stdin.on("end", () => mf.dispose()).resume();

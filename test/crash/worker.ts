@@ -1,5 +1,5 @@
 import { durableObject, type LedgerNamespace, LedgerObject } from "sluice/durable-object";
-import { DURABILITIES, serve } from "./limiters.ts";
+import { DURABILITIES, serve } from "./budgets.ts";
 
 export { LedgerObject };
 
@@ -7,7 +7,7 @@ let answer: ((request: Request) => Promise<Response>) | undefined;
 
 export default {
   fetch(request: Request, env: { LEDGER: LedgerNamespace }): Promise<Response> {
-    answer ??= serve((mode) => durableObject(env.LEDGER, { durability: DURABILITIES[mode] as never }));
+    answer ??= serve((budget) => durableObject(env.LEDGER, { durability: DURABILITIES[budget] }));
     return answer(request);
   },
 };

@@ -48,6 +48,18 @@ describe("a Durable Object's storage", () => {
     expect(await limiter.limit("key")).toMatchObject({ success: true, remaining: 4 });
   });
 
+  test("is also looked after where a budget takes centuries to be whole", async () => {
+    const link = durableObject(env.LEDGER);
+    const policy = tokenBucket({ rate: 1, per: "365d", burst: 1000 });
+    const limiter = createLimiter({ policy, name: "slow", design: exact(), link, onUnreachable: "deny" });
+    expect(await limiter.limit("key", { cost: 900 })).toMatchObject({ success: true, remaining: 100 });
+    const stub = stubOf("5=slow=key");
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+    // It has set itself another one.
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+    expect(await limiter.peek("key")).toMatchObject({ remaining: 100 });
+  });
+
   test("of a later version is refused with a clear error", async () => {
     const link = durableObject(env.LEDGER);
     const policy = tokenBucket({ rate: 1, per: "1d", burst: 5 });

@@ -71,7 +71,7 @@ export class LedgerObject extends workers.DurableObject {
       const store = this.#store();
       store.sweep(Date.now() - HOLDER_MS);
       const [left] = storage.sql.exec(LEFT).toArray();
-      if ((left?.keys ?? 0) > 0) return storage.setAlarm(Math.max(left?.whole_at ?? 0, Date.now()) + SWEEP_MS);
+      if ((left?.keys ?? 0) > 0) return storage.setAlarm(alarmAt(left?.whole_at));
       this.#keeper = null;
       this.#alarmSet = false;
       await storage.deleteAll();
@@ -91,7 +91,7 @@ export class LedgerObject extends workers.DurableObject {
         store.write(changes);
         if (!this.#alarmSet) {
           this.#alarmSet = true;
-          await storage.setAlarm(Math.max(changes[0]?.wholeAt ?? 0, Date.now()) + SWEEP_MS);
+          await storage.setAlarm(alarmAt(changes[0]?.wholeAt));
         }
         await storage.sync();
       },
@@ -104,6 +104,14 @@ const ignore = () => {};
 const LEFT = "SELECT count(*) AS keys, max(whole_at) AS whole_at FROM ledger";
 /** From when a key is whole until its object cleans up. */
 const SWEEP_MS = HOLDER_MS + 60_000;
+/** Longest until it looks whether it may: the platform refuses alarms that are centuries away. */
+const ALARM_MS_MAX = 365 * 86_400_000;
+
+/** When to clean up behind a key that is whole at `wholeAt`, epoch ms; null: not known. */
+function alarmAt(wholeAt: number | null = null): number {
+  const now = Date.now();
+  return Math.min(Math.max(wholeAt ?? 0, now) + SWEEP_MS, now + ALARM_MS_MAX);
+}
 
 /**
  * The link to ledgers in Durable Objects, one for each key.
