@@ -1,6 +1,6 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from "fastify";
 import { badOption, requireKnown } from "../errors.ts";
-import { guard, OPTION_NAMES, type RateLimitOptions } from "./guard.ts";
+import { guard, OPTION_NAMES, type RateLimitOptions, type Verdict } from "./guard.ts";
 import { CONTENT_TYPE, type Field, writeFields } from "./headers.ts";
 import { NodeSeen } from "./seen.ts";
 
@@ -20,25 +20,28 @@ export interface FastifyRateLimitOptions
 export function rateLimit(options: Omit<FastifyRateLimitOptions, "hook">): onRequestAsyncHookHandler {
   requireKnown("rateLimit", options, OPTION_NAMES);
   const judge = guard(options);
-  return async (request, reply) => {
-    const write = (fields: readonly Field[]) =>
-      writeFields(
-        fields,
-        (name) => reply.getHeader(name),
-        (name, value) => reply.header(name, value),
-      );
-    const verdict = await judge(new NodeSeen(request.raw), [request, reply]);
-    if (!verdict?.refused) {
-      if (verdict) write(verdict.fields());
-      return;
-    }
+  const refuse = async (verdict: Verdict, request: FastifyRequest, reply: FastifyReply) => {
     const { status, fields, body } = verdict.refusal();
     reply.code(status);
-    write(fields);
+    write(reply, fields);
     await options.onLimit?.(verdict.decision, request, reply);
     if (!reply.sent) reply.type(CONTENT_TYPE).send(body);
     return reply;
   };
+  return (request, reply) =>
+    judge(new NodeSeen(request.raw), [request, reply]).then((verdict) => {
+      if (verdict?.refused) return refuse(verdict, request, reply);
+      if (verdict) write(reply, verdict.fields());
+      return undefined;
+    });
+}
+
+function write(reply: FastifyReply, fields: readonly Field[]): void {
+  writeFields(
+    fields,
+    (name) => (reply.hasHeader(name) ? reply.getHeader(name) : undefined),
+    (name, value) => reply.header(name, value),
+  );
 }
 
 /**

@@ -50,7 +50,7 @@ export function writeFields(
 
 const PK_BYTES = 12;
 const SECRET_BYTES = 32;
-/** Partition keys that are kept, and the longest text that one is kept for: some hundred kB at most. */
+/** Keys whose partition key is kept, and the longest that is: some hundred kB at most. */
 const RECENT_MAX = 1000;
 const RECENT_LENGTH_MAX = 128;
 const EXPOSED: Record<HeaderStyle, readonly string[]> = {
@@ -75,10 +75,10 @@ export interface Told {
   ceiling: number;
 }
 
-/** The parameter `pk` of a partition, and the value of RateLimit-Policy with it. */
+/** The parameter `pk` of a partition, and RateLimit-Policy with it. */
 interface Part {
   pk: string;
-  policies: string;
+  policies: Field;
 }
 
 /** Checked options. @throws {RangeError} one is out of range or unknown */
@@ -136,14 +136,16 @@ export class HeaderWriter {
 
   #standard(told: Told, fields: Field[]): void {
     const { pk, policies } = this.#partOf(told.key);
-    fields.push({ name: "RateLimit-Policy", value: policies, list: true });
-    const limits: string[] = [];
+    fields.push(policies);
+    let limits = "";
     const each = knownOf(told.decision);
-    for (const [index, { quoted }] of this.quotas.entries()) {
+    for (let index = 0; index < this.quotas.length; index++) {
       const one = each[index];
-      if (one) limits.push(`${quoted};r=${sfInteger(one.remaining)}${effectiveWindow(one, told)}${pk}`);
+      if (!one) continue;
+      const { quoted } = this.quotas[index] as Quota;
+      limits += `${limits && ", "}${quoted};r=${sfInteger(one.remaining)}${effectiveWindow(one, told)}${pk}`;
     }
-    if (limits.length > 0) fields.push({ name: "RateLimit", value: limits.join(", "), list: true });
+    if (limits) fields.push({ name: "RateLimit", value: limits, list: true });
   }
 
   #older(style: Exclude<HeaderStyle, "standard">, told: Told, fields: Field[]): void {
@@ -163,20 +165,20 @@ export class HeaderWriter {
   /** What depends on the key alone. */
   #partOf(key: Key): Part {
     if (this.#secret === false) return this.#whole;
-    const message = JSON.stringify([this.#limiter.name, key]);
-    const known = this.#recent.get(message);
+    const known = typeof key === "string" ? this.#recent.get(key) : undefined;
     if (known) return known;
     this.#hash ??= hmacSha256(this.#secret ?? drawSecret(this.#limiter.ambient));
-    const made = this.#partWith(`;pk=${sfBytes(this.#hash(message).subarray(0, PK_BYTES))}`);
+    const digest = this.#hash(JSON.stringify([this.#limiter.name, key]));
+    const made = this.#partWith(`;pk=${sfBytes(digest.subarray(0, PK_BYTES))}`);
     // Clients come in bursts. The rest is hashed anew: memory stays flat, whatever they send.
     if (this.#recent.size === RECENT_MAX) this.#recent.clear();
-    if (message.length <= RECENT_LENGTH_MAX) this.#recent.set(message, made);
+    if (typeof key === "string" && key.length <= RECENT_LENGTH_MAX) this.#recent.set(key, made);
     return made;
   }
 
   #partWith(pk: string): Part {
     const items = this.quotas.map(({ quoted, quota, window }) => `${quoted};q=${sfInteger(quota)};w=${window}${pk}`);
-    return { pk, policies: items.join(", ") };
+    return { pk, policies: { name: "RateLimit-Policy", value: items.join(", "), list: true } };
   }
 }
 
@@ -190,7 +192,8 @@ function knownOf(decision: Decision): readonly PolicyDecision[] {
  * that sends no more than `remaining` in them is never refused for it.
  */
 function secondsLeft({ reset }: PolicyDecision, { now, ceiling }: Told): number {
-  return Math.min(Math.max(0, Math.ceil((reset - now) / 1000)), ceiling);
+  const seconds = Math.max(0, Math.ceil((reset - now) / 1000));
+  return seconds < ceiling ? seconds : ceiling;
 }
 
 function effectiveWindow(decision: PolicyDecision, told: Told): string {

@@ -99,7 +99,10 @@ export function masked(ip: Ip, bits: number): Ip {
 
 /** The one text of an address: dotted for IPv4, RFC 5952 for IPv6. */
 export function formatIp(ip: Ip): string {
-  if (ip.length === 2) return ip.map((word) => `${word >> 8}.${word & 255}`).join(".");
+  if (ip.length === 2) {
+    const [high, low] = ip as [number, number];
+    return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+  }
   // The longest run of two or more zero groups, the first of equals, is written "::".
   let best = { at: 0, length: 1 };
   for (let at = 0; at < 8; at++) {
