@@ -2,8 +2,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
+import { embedded } from "../../ts/hosts/node.ts";
 import { ledgerHandler, remote } from "../../ts/hosts/remote.ts";
-import { createLimiter, exact, tokenBucket } from "../../ts/index.ts";
+import { createLimiter, exact, lease, tokenBucket } from "../../ts/index.ts";
 import type { LedgerRequest } from "../../ts/ledger/messages.ts";
 
 const { spec } = tokenBucket({ rate: 1, per: "1d", burst: 10 });
@@ -67,6 +68,25 @@ describe("remote()", () => {
     const decisions = await Promise.all(Array.from({ length: 64 }, (_, nth) => limiter.limit(`key${nth}`)));
     expect(decisions.every(({ success, source }) => success && source === "ledger")).toBe(true);
     expect(seen.posts.length).toBe(1);
+  });
+
+  test("carries leases", async () => {
+    const link = embedded();
+    const handle = ledgerHandler({ link, token: null });
+    let posts = 0;
+    const { url } = await serverThat(async (body) => {
+      posts++;
+      const headers = { "content-type": "application/json" };
+      return { text: await (await handle(new Request("http://ledger/", { method: "POST", body, headers }))).text() };
+    });
+    const policy = tokenBucket({ rate: 1, per: "1d", burst: 1000 });
+    const limiter = createLimiter({ policy, design: lease({ block: 50 }), link: remote(url), onUnreachable: "deny" });
+    const sources = new Set<string>();
+    for (let nth = 0; nth < 200; nth++) sources.add((await limiter.limit("key")).source);
+    expect([...sources].sort()).toEqual(["lease", "ledger"]);
+    expect(posts).toBeLessThan(50);
+    await limiter.close();
+    await link.close();
   });
 
   test("splits what is too much for one POST, and has no more than 8 under way", async () => {

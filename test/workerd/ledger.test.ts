@@ -60,6 +60,20 @@ describe("a Durable Object's storage", () => {
     expect(await limiter.peek("key")).toMatchObject({ remaining: 100 });
   });
 
+  test("is not cleaned up under admits that lazy has yet to write", async () => {
+    const policy = tokenBucket({ rate: 10, per: "1h" });
+    const shared = { policy, name: "unwritten", design: exact(), onUnreachable: "deny" } as const;
+    const strictly = createLimiter({ ...shared, link: durableObject(env.LEDGER) });
+    const lazily = createLimiter({ ...shared, link: durableObject(env.LEDGER, { durability: lazy({ every: "1h" }) }) });
+    expect(await strictly.limit("key")).toMatchObject({ remaining: 9 });
+    const stub = stubOf("10=unwritten=key");
+    await runInDurableObject(stub, (_, state) => state.storage.sql.exec("UPDATE ledger SET whole_at = 1"));
+    expect(await lazily.limit("key", { cost: 9 })).toMatchObject({ success: true, remaining: 0 });
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+    expect(await strictly.peek("key")).toMatchObject({ remaining: 0 });
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+  });
+
   test("of a later version is refused with a clear error", async () => {
     const link = durableObject(env.LEDGER);
     const policy = tokenBucket({ rate: 1, per: "1d", burst: 5 });

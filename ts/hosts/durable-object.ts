@@ -66,8 +66,7 @@ export class LedgerObject extends workers.DurableObject {
   async alarm(): Promise<void> {
     const { storage } = this.#state;
     await this.#state.blockConcurrencyWhile(async () => {
-      const keeper = this.#keeper;
-      await keeper?.sweep();
+      if ((await this.#keeper?.sweep()) === false) return storage.setAlarm(alarmAt());
       const store = this.#store();
       store.sweep(Date.now() - HOLDER_MS);
       const [left] = storage.sql.exec(LEFT).toArray();

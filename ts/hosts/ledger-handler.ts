@@ -127,7 +127,7 @@ async function answer(link: Link, ask: unknown): Promise<LedgerReply> {
 
 /** The request without what this version doesn't know. What the fields mean is the ledger's to check. */
 function requestIn(value: unknown): LedgerRequest {
-  const { v, holder, seq, policies, carry, durability, ops } = (value ?? {}) as LedgerRequest;
+  const { v, holder, seq, policies, carry, durability, ops, sync } = (value ?? {}) as LedgerRequest;
   if (typeof holder !== "string" || holder === "" || holder.length > HOLDER_CHARS_MAX) {
     throw badOption("holder", holder, `1..${HOLDER_CHARS_MAX} characters`);
   }
@@ -141,6 +141,8 @@ function requestIn(value: unknown): LedgerRequest {
   const request: LedgerRequest = { v, holder, seq, policies, ops };
   if (carry !== undefined) request.carry = carry;
   if (durability !== undefined) request.durability = durabilityIn(durability);
+  // The ledger checks what is in it.
+  if (isObject(sync) && sync) request.sync = sync;
   return request;
 }
 

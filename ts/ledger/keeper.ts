@@ -97,19 +97,26 @@ export class Keeper {
     return result.reply;
   }
 
-  /** Stores idle keys without their reserve, forgets whole ones, and sweeps the store. */
-  async sweep(): Promise<void> {
+  /**
+   * Stores what lazy answers promised, and idle keys without their reserve; forgets whole ones, and
+   * sweeps the store. False: memory knows of more than the store, and must not be given up.
+   */
+  async sweep(): Promise<boolean> {
     const now = this.#now();
     const settling: Promise<void>[] = [];
     for (const entry of this.#entries.values()) {
-      if (entry.wholeAt > now || this.#commits.pending(entry)) continue;
-      if (isAhead(entry)) {
+      const pending = this.#commits.pending(entry);
+      if (pending) settling.push(pending);
+      else if (entry.wholeAt <= now && isAhead(entry)) {
         entry.reserve = 0;
         settling.push(this.#commits.add(entry));
-      } else if (entry.wholeAt <= now - HOLDER_MS) this.#entries.delete(entry.address);
+      } else if (entry.version > entry.stored) settling.push(this.#commits.add(entry));
+      else if (entry.wholeAt <= now - HOLDER_MS) this.#entries.delete(entry.address);
     }
     await Promise.allSettled(settling);
     this.#host.store.sweep(now - HOLDER_MS);
+    for (const entry of this.#entries.values()) if (entry.version > entry.stored) return false;
+    return true;
   }
 
   /** Stores everything, and gives up the store. */
