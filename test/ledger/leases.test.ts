@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { PolicySpec } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
 import { Meter } from "../../ts/core/meter.ts";
-import { guarded } from "../../ts/ledger/leases.ts";
+import { guarded } from "../../ts/ledger/guard.ts";
 import { type LeaseReply, type LeaseRequest, PEEK, RESET, TAKE } from "../../ts/ledger/messages.ts";
 import type { Meters } from "../../ts/ledger/run.ts";
 import { type HolderState, type LedgerState, parseState } from "../../ts/ledger/state.ts";

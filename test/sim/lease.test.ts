@@ -56,7 +56,7 @@ describe("the search catches", () => {
       { file: LEASES, right: "run.book(spent)", wrong: "" },
       { file: LEASES, right: "run.leased += granted", wrong: "run.book(granted)" },
       { file: LEASES, right: "let tokens = wanted", wrong: "let tokens = 0" },
-      { file: LEASES, right: "if (tokens === 0) continue", wrong: "if (tokens >= 0) continue" },
+      { file: LEASES, right: "policies.map(() => left.tokens)", wrong: "policies.map(() => 0)" },
     );
     expect(seed).toBeLessThanOrEqual(100);
   });
@@ -64,8 +64,8 @@ describe("the search catches", () => {
   test("tokens of an expired lease credited back", async () => {
     const seed = await caughtBy(lease, {
       file: LEASES,
-      right: "if (tokens === 0) continue",
-      wrong: "if (tokens >= 0) continue",
+      right: "policies.map(() => left.tokens)",
+      wrong: "policies.map(() => 0)",
     });
     expect(seed).toBeLessThanOrEqual(100);
   });
