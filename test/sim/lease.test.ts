@@ -78,12 +78,12 @@ describe("the search catches", () => {
       { ...lease, demand: "greedy", load: 3, pops: 5, durationMs: 16_000, faults },
       { file: LEASES, right: "    ttlMs,\n    later: keptLater", wrong: "    ttlMs: end,\n    later: keptLater" },
       {
-        file: "ts/designs/lease-hold.ts",
+        file: "ts/designs/hold.ts",
         right: "Math.max(this.end, sentAt + reply.ttlMs)",
         wrong: "Math.max(this.end, reply.ttlMs)",
       },
       {
-        file: "ts/designs/lease.ts",
+        file: "ts/designs/lease-holder.ts",
         right: "this.#ambient = ambient",
         wrong: "this.#ambient = { ...ambient, monotonic: ambient.now }",
       },

@@ -49,6 +49,8 @@ export interface SimulateOptions {
   rttMs: number;
   durability: Durability;
   onUnreachable: OnUnreachable;
+  /** The limiters' option `pops`; as many as there are holders unless given. */
+  slots?: number;
   faults: readonly FaultKind[];
 }
 
@@ -142,7 +144,7 @@ class Simulation {
       roundTripsPerAdmit: 0,
       writesPerAdmit: 0,
       stranded: 0,
-      bounds: (this.#pops[0] as Pop).limiter.bounds({ pops: options.pops, rtt: options.rttMs }),
+      bounds: (this.#pops[0] as Pop).limiter.bounds({ pops: options.slots ?? options.pops, rtt: options.rttMs }),
       problems: [],
     };
   }
@@ -174,12 +176,13 @@ class Simulation {
   }
 
   #start(nth: number): Pop {
-    const { policies, design, durability, onUnreachable } = this.#options;
+    const { policies, design, durability, onUnreachable, pops, slots = pops } = this.#options;
     const machine = this.#machine(true);
     const limiter = limiterFor(machine)({
       policy: policies,
       design,
       onUnreachable,
+      pops: slots,
       deadline: DEADLINE_MS,
       name: "sim",
       link: {
