@@ -69,16 +69,16 @@ export class Alone {
   /** Takes `cost` from the holder's share, if it has been cut off long enough. */
   takeShare(cost: number, now: number): boolean {
     const { shares } = this.#terms;
-    if (!shares || !this.isCutOff(now)) return false;
+    if (!shares || !this.#hasRight(now) || !this.isBlind(now)) return false;
     this.#share ??= shares.begin(this.#cutOffAt);
     if (!shares.take(this.#share, cost, now)) return false;
     this.#shared += cost;
     return true;
   }
 
-  /** Whether nothing has been heard for so long that the ledger reserves the share. */
-  isCutOff(now: number): boolean {
-    return this.#hasRight(now) && now >= this.#cutOffAt;
+  /** Whether nothing has been heard for so long that the ledger reserves the share, if there is one. */
+  isBlind(now: number): boolean {
+    return this.#heard > 0 && now >= this.#cutOffAt;
   }
 
   /** Whether the ledger should hear of it, so that it doesn't take it for cut off. */

@@ -92,7 +92,8 @@ export class LeaseHolder implements Holder {
     const retryAfterMs = Math.max(Math.ceil(Math.min(overdraftInMs, eager.everyMs)), 1);
     const resetMs = Math.max(Math.ceil(hold.wholeAt - now), retryAfterMs);
     const answer: Answer = { admitted: false, remaining: 0, retryAfterMs, resetMs, source: "cache" };
-    return hold.alone?.isCutOff(now) ? { ...answer, unreachable: true } : answer;
+    if (!hold.alone?.isBlind(now)) return answer;
+    return this.#ledger.failsOpen ? this.#ledger.fallback(address) : { ...answer, unreachable: true };
   }
 
   async ask(key: string, op: Op): Promise<Answer> {

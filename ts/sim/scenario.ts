@@ -23,7 +23,7 @@ export interface Scenario {
   rttMs: number;
   durability: "strict" | "reserve" | "lazy";
   onUnreachable: OnUnreachable;
-  /** Holders that may have rights to a key, as a multiple of those that there are: some crash. */
+  /** The limiters' option `pops`, as a multiple of the holders that there are: some crash. */
   slack: number;
   faults: readonly FaultKind[];
 }
@@ -76,7 +76,7 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
     rttMs: oneOf([4, 40, 160]),
     durability: oneOf(["strict", "strict", "reserve", "lazy"] as const),
     onUnreachable: oneOf(["deny", "share"] as const),
-    slack: oneOf([1, 1, 3]),
+    slack: oneOf([1, 1, 3, 0.4]),
     // All of them in half of the runs; in the others it shows which one matters.
     faults: random() < 0.5 ? FAULT_KINDS : FAULT_KINDS.filter(() => random() < 0.4),
   };
@@ -89,7 +89,7 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
 /** Whether each holder's share is a token or more. */
 function canShare({ design, policy, pops, slack }: Scenario): boolean {
   if (design.startsWith("exact")) return false;
-  return policy.split("+").every((one) => shareOf(parsePolicy(one), pops * slack) > 0);
+  return policy.split("+").every((one) => shareOf(parsePolicy(one), Math.ceil(pops * slack)) > 0);
 }
 
 /** Runs it. @throws {RangeError} it says something impossible */
@@ -105,7 +105,7 @@ export function run(scenario: Scenario): Promise<Report> {
     rttMs,
     durability: { strict: strict(), reserve: reserve(10), lazy: lazy({ every: 100 }) }[scenario.durability],
     onUnreachable,
-    slots: pops * slack,
+    slots: Math.ceil(pops * slack),
     faults,
   };
   return simulate(options);

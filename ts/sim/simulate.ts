@@ -144,7 +144,10 @@ class Simulation {
       roundTripsPerAdmit: 0,
       writesPerAdmit: 0,
       stranded: 0,
-      bounds: (this.#pops[0] as Pop).limiter.bounds({ pops: options.slots ?? options.pops, rtt: options.rttMs }),
+      bounds: (this.#pops[0] as Pop).limiter.bounds({
+        pops: Math.max(options.slots ?? 1, options.pops),
+        rtt: options.rttMs,
+      }),
       problems: [],
     };
   }
