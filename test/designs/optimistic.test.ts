@@ -194,3 +194,28 @@ describe("what is missing or wrong is said", () => {
     test(message, () => expect(() => optimistic(options)).toThrow(message));
   }
 });
+
+test("a hot spot that moves is followed within six syncs", async () => {
+  const world = new World();
+  const design = optimistic({ every: 100, blind: 500 });
+  const pops = Array.from({ length: POPS }, () => world.limiter({ design }));
+  for (const pop of pops) await world.first(pop);
+  const heldBy = (nth: number) => pops[nth]?.stats().held as number;
+  /** Asks one PoP for less than the limit, so that nothing else stands in the way. */
+  const ask = async (nth: number, ms: number) => {
+    for (let step = 0; step < ms / 20; step++) {
+      pops[nth]?.limit("k");
+      await world.ambient.pass(20);
+    }
+  };
+  await ask(0, 3000);
+  for (let nth = 1; nth < POPS; nth++) {
+    const usual = heldBy(nth - 1);
+    expect(usual).toBeGreaterThan(0);
+    const before = pops[nth]?.stats().requests as number;
+    for (let wait = 0; wait < 50 && heldBy(nth) < usual / 2; wait++) await ask(nth, 20);
+    expect((pops[nth]?.stats().requests as number) - before).toBeLessThanOrEqual(6);
+    await ask(nth, 3000);
+    expect(heldBy(nth - 1)).toBe(0);
+  }
+});
