@@ -61,6 +61,7 @@ class LeaseHolder implements Holder {
   readonly #ambient: HolderContext["ambient"];
   readonly #terms: Terms;
   readonly #ledger: AtLedger;
+  readonly #outlive: (work: Promise<unknown>) => void;
   readonly #holds = new Map<string, Hold>();
   /** Tokens of leases spent so far, on all keys. */
   #leased = 0;
@@ -75,7 +76,9 @@ class LeaseHolder implements Holder {
     this.#policies = policies;
     this.#ambient = ambient;
     this.#terms = terms;
-    this.#ledger = new AtLedger(context, remoteOf(context, "lease"), DENIALS_MAX, {
+    const remote = remoteOf(context, "lease");
+    this.#outlive = (work) => remote.link.outlive?.(work);
+    this.#ledger = new AtLedger(context, remote, DENIALS_MAX, {
       request: (address) => this.#request(address),
       arrived: (address, request, reply, sentAt) => this.#arrived(address, request, reply, sentAt),
     });
@@ -156,7 +159,7 @@ class LeaseHolder implements Holder {
       hold.fetching = false;
     };
     const sent = this.#ledger.courier.send(address, LEASE_ONLY, 0);
-    if (sent) sent.then(done, done);
+    if (sent) this.#outlive(sent.then(done, done));
     else done();
   }
 
