@@ -11,6 +11,11 @@ import { bundleWorker } from "../../scripts/bundle-worker.mjs";
 // The very version that Miniflare runs.
 const workerd = createRequire(createRequire(import.meta.url).resolve("miniflare"))("workerd").default as string;
 
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 export interface WorkerOptions {
   /** The Worker's source, relative to the project. */
   entry: string;
@@ -54,6 +59,8 @@ export class WorkerdProcess {
       stdio: ["ignore", "ignore", "inherit", "pipe"],
     });
     this.#child = child;
+    running.add(child);
+    child.once("exit", () => running.delete(child));
     this.port = await new Promise((resolve, reject) => {
       let said = "";
       child.stdio[3]?.on("data", (chunk) => {
