@@ -2,7 +2,7 @@
 import { BUDGETS, POLICIES } from "./budgets.ts";
 import { certainOvershoot } from "./judge.ts";
 import type { Call } from "./load.ts";
-import { FAULTS, type FaultName, type Seen } from "./run.ts";
+import { FAULTS, type FaultName, heardAt, type Seen } from "./run.ts";
 
 const HEAD = [
   "fault",
@@ -19,7 +19,7 @@ const HEAD = [
 export class Figures {
   readonly #rows: string[][] = [];
 
-  add(fault: FaultName, { calls, begunAt, endedAt, recoveredMs, charged }: Seen): void {
+  add(fault: FaultName, { calls, begunAt, endedAt, charged }: Seen): void {
     const during = calls.filter(({ pop, start, end }) => pop === 0 && start > begunAt && end < endedAt);
     const alone = during.filter(({ decision }) => decision?.success && decision.source === "lease");
     const cutOff = FAULTS[fault].cutOff.length > 0;
@@ -29,6 +29,10 @@ export class Figures {
         calls.filter((call) => call.budget === budget && call.decision?.success),
       ),
     );
+    const heard = heardAt(
+      calls.filter(({ pop }) => pop === 0),
+      endedAt,
+    );
     const told = calls.filter(({ budget, decision }) => budget === "finite" && decision?.success);
     const ms = (value: number) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
     this.#rows.push([
@@ -37,7 +41,7 @@ export class Figures {
       String(Math.max(0, ...over)),
       cutOff ? `${tokens(alone)} in ${alone.length} calls` : "",
       cutOff ? ms(Math.max(0, ...alone.map(({ end }) => end - begunAt))) : "",
-      recoveredMs === null ? "never" : ms(recoveredMs),
+      ms(Math.max(...BUDGETS.map((budget) => heard.get(`0 ${budget}`) ?? Number.NaN)) - endedAt),
       ms(quantile(during, 0.5)),
       ms(quantile(during, 0.99)),
       String(charged - tokens(told)),

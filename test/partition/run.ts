@@ -76,8 +76,8 @@ export interface Seen {
   /** When the fault had begun, and when it was over. */
   begunAt: number;
   endedAt: number;
-  /** Ms from the end of the fault to the ledger's first word at the last of all PoPs; null: never. */
-  recoveredMs: number | null;
+  /** Whether every PoP heard of each ledger when it was over. */
+  recovered: boolean;
   /** Tokens of the finite budget that its ledger has charged. */
   charged: number;
 }
@@ -104,12 +104,10 @@ export async function run({ fault: name, design, deadline, seed }: RunOptions): 
     const endedAt = Date.now();
     load.pace(CALM);
     await sleep(CALM_MS);
-    const heard = () => heardAgainAt(load.calls, endedAt);
-    await until(async () => heard() !== null);
+    const heard = () => heardAt(load.calls, endedAt).size === POPS * BUDGETS.length;
+    await until(async () => heard());
     await load.stop();
-    const heardAt = heard();
-    const recoveredMs = heardAt === null ? null : heardAt - endedAt;
-    return { calls: load.calls, bounds, begunAt, endedAt, recoveredMs, charged: await charged(fleet, staleMs) };
+    return { calls: load.calls, bounds, begunAt, endedAt, recovered: heard(), charged: await charged(fleet, staleMs) };
   } finally {
     await fleet.dispose();
   }
@@ -135,15 +133,14 @@ async function isCalm(fleet: Fleet, staleMs: number): Promise<boolean> {
   return FIXED_MS - (Date.now() % FIXED_MS) > staleMs;
 }
 
-/** When every PoP had heard from each ledger again: the last of the first answers that show it. */
-function heardAgainAt(calls: readonly Call[], since: number): number | null {
+/** When each PoP first heard from each ledger in a call that was made since then. */
+export function heardAt(calls: readonly Call[], since: number): Map<string, number> {
   const first = new Map<string, number>();
   for (const { pop, budget, start, end, decision } of calls) {
     const who = `${pop} ${budget}`;
-    if (start < since || !decision || !isHeard(decision)) continue;
-    first.set(who, Math.min(end, first.get(who) ?? end));
+    if (start >= since && decision && isHeard(decision)) first.set(who, Math.min(end, first.get(who) ?? end));
   }
-  return first.size < POPS * BUDGETS.length ? null : Math.max(...first.values());
+  return first;
 }
 
 const isHeard = ({ source }: Decision) => source === "ledger" || source === "lease";
