@@ -19,7 +19,7 @@ const HEAD = [
 export class Figures {
   readonly #rows: string[][] = [];
 
-  add(fault: FaultName, { calls, begunAt, endedAt, charged }: Seen): void {
+  add(fault: FaultName, { calls, begunAt, endedAt, overAt, charged }: Seen): void {
     const during = calls.filter(({ pop, start, end }) => pop === 0 && start > begunAt && end < endedAt);
     const alone = during.filter(({ decision }) => decision?.success && decision.source === "lease");
     const cutOff = FAULTS[fault].cutOff.length > 0;
@@ -31,7 +31,7 @@ export class Figures {
     );
     const heard = heardAt(
       calls.filter(({ pop }) => pop === 0),
-      endedAt,
+      overAt,
     );
     const told = calls.filter(({ budget, decision }) => budget === "finite" && decision?.success);
     const ms = (value: number) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
@@ -41,7 +41,7 @@ export class Figures {
       String(Math.max(0, ...over)),
       cutOff ? `${tokens(alone)} in ${alone.length} calls` : "",
       cutOff ? ms(Math.max(0, ...alone.map(({ end }) => end - begunAt))) : "",
-      ms(Math.max(...BUDGETS.map((budget) => heard.get(`0 ${budget}`) ?? Number.NaN)) - endedAt),
+      ms(Math.max(...BUDGETS.map((budget) => heard.get(`0 ${budget}`) ?? Number.NaN)) - overAt),
       ms(quantile(during, 0.5)),
       ms(quantile(during, 0.99)),
       String(charged - tokens(told)),

@@ -73,9 +73,10 @@ export interface RunOptions {
 export interface Seen {
   calls: readonly Call[];
   bounds: Record<Budget, Bounds>;
-  /** When the fault had begun, and when it was over. */
+  /** When the fault had begun, when its end began, and when it was over. */
   begunAt: number;
   endedAt: number;
+  overAt: number;
   /** Whether every PoP heard of each ledger when it was over. */
   recovered: boolean;
   /** Tokens of the finite budget that its ledger has charged. */
@@ -98,16 +99,20 @@ export async function run({ fault: name, design, deadline, seed }: RunOptions): 
     await fault.begin(fleet, load);
     const begunAt = Date.now();
     load.pace(STRESS);
-    // Beyond the end of all leases by the ledger's clock, and a while.
+    // Beyond the end of all leases by the ledger's clock, and until those who are cut off have said so.
     await sleep(1.02 * staleMs + 1000);
-    await fault.end(fleet, load);
+    const isBlind = (call: Call) => fault.cutOff.includes(call.pop) && call.start > begunAt + staleMs;
+    if (fault.cutOff.length > 0) await until(async () => load.calls.filter(isBlind).length >= 10);
     const endedAt = Date.now();
+    await fault.end(fleet, load);
+    const overAt = Date.now();
     load.pace(CALM);
     await sleep(CALM_MS);
-    const heard = () => heardAt(load.calls, endedAt).size === POPS * BUDGETS.length;
+    const heard = () => heardAt(load.calls, overAt).size === POPS * BUDGETS.length;
     await until(async () => heard());
     await load.stop();
-    return { calls: load.calls, bounds, begunAt, endedAt, recovered: heard(), charged: await charged(fleet, staleMs) };
+    const recovered = heard();
+    return { calls: load.calls, bounds, begunAt, endedAt, overAt, recovered, charged: await charged(fleet, staleMs) };
   } finally {
     await fleet.dispose();
   }
