@@ -1,13 +1,13 @@
-// What a run is in numbers, one row for each fault.
-import { BUDGETS, POLICIES } from "./budgets.ts";
+// What the runs are in numbers, a row for each. Where one PoP is spoken of, it is the busy one.
+import { BUCKET, BUDGETS, POLICIES } from "./budgets.ts";
 import { certainOvershoot } from "./judge.ts";
-import type { Call } from "./load.ts";
+import { admitted, type Call, tokens } from "./load.ts";
 import { FAULTS, type FaultName, heardAt, type Seen } from "./run.ts";
 
 const HEAD = [
   "fault",
-  "calls",
-  "over the limit",
+  "bucket admitted",
+  "over any limit",
   "admitted alone",
   "for at most",
   "recovered after",
@@ -23,40 +23,36 @@ export class Figures {
     const during = calls.filter(({ pop, start, end }) => pop === 0 && start > begunAt && end < endedAt);
     const alone = during.filter(({ decision }) => decision?.success && decision.source === "lease");
     const cutOff = FAULTS[fault].cutOff.length > 0;
-    const over = BUDGETS.map((budget) =>
-      certainOvershoot(
-        POLICIES[budget].spec,
-        calls.filter((call) => call.budget === budget && call.decision?.success),
-      ),
-    );
+    const over = BUDGETS.map((budget) => certainOvershoot(POLICIES[budget].spec, admitted(calls, budget)));
+    const bucket = admitted(calls, "bucket");
+    const { burst, rate } = BUCKET;
+    const lastedMs = Math.max(...calls.map(({ end }) => end)) - Math.min(...calls.map(({ start }) => start));
+    const envelope = burst + (rate * lastedMs) / 1000;
     const heard = heardAt(
       calls.filter(({ pop }) => pop === 0),
       overAt,
     );
-    const told = calls.filter(({ budget, decision }) => budget === "finite" && decision?.success);
     const ms = (value: number) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
     this.#rows.push([
       fault,
-      String(calls.length),
+      `${tokens(bucket)} of ${Math.floor(envelope)}`,
       String(Math.max(0, ...over)),
       cutOff ? `${tokens(alone)} in ${alone.length} calls` : "",
       cutOff ? ms(Math.max(0, ...alone.map(({ end }) => end - begunAt))) : "",
       ms(Math.max(...BUDGETS.map((budget) => heard.get(`0 ${budget}`) ?? Number.NaN)) - overAt),
       ms(quantile(during, 0.5)),
       ms(quantile(during, 0.99)),
-      String(charged - tokens(told)),
+      String(charged - tokens(admitted(calls, "finite"))),
     ]);
   }
 
-  table(design: string): string {
+  table(): string {
     const rows = [HEAD, ...this.#rows];
     const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => (row[column] as string).length)));
     const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] as number)).join("  "));
-    return [`${design}, of the busy PoP that is cut off:`, ...lines].join("\n");
+    return lines.join("\n");
   }
 }
-
-const tokens = (calls: readonly Call[]) => calls.reduce((sum, { cost }) => sum + cost, 0);
 
 function quantile(calls: readonly Call[], share: number): number {
   const took = calls.map(({ tookMs }) => tookMs).sort((a, b) => a - b);

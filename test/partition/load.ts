@@ -94,3 +94,12 @@ export class Load {
     this.calls.push({ pop, budget, cost, start, end: Date.now(), tookMs, decision });
   }
 }
+
+/** The calls on a budget that were admitted. */
+export function admitted(calls: readonly Call[], budget: Budget): Call[] {
+  return calls.filter((call) => call.budget === budget && call.decision?.success);
+}
+
+export function tokens(calls: readonly Call[]): number {
+  return calls.reduce((sum, { cost }) => sum + cost, 0);
+}

@@ -1,20 +1,18 @@
 // Partitions between real processes: whatever the network does, none above the limit. The runs
 // print what else they saw. Another design: DESIGN=exact npm run bench:partition
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BUDGETS, type Budget, POLICIES } from "./budgets.ts";
+import { BUDGETS, POLICIES } from "./budgets.ts";
 import { Figures } from "./figures.ts";
 import { Fleet } from "./fleet.ts";
 import { certainOvershoot } from "./judge.ts";
-import type { Call } from "./load.ts";
+import { admitted, type Call, tokens } from "./load.ts";
 import { FAULTS, type FaultName, POPS, run, type Seen } from "./run.ts";
 
 const SEED = 1;
 const { DESIGN: design = "lease:ttl=2s" } = process.env;
 const isLease = design.startsWith("lease");
-
-const admitted = (calls: readonly Call[], budget: Budget) =>
-  calls.filter((call) => call.budget === budget && call.decision?.success);
-const tokens = (calls: readonly Call[]) => calls.reduce((sum, { cost }) => sum + cost, 0);
+const figures = new Figures();
+afterAll(() => console.log(`${design}\n${figures.table()}`));
 
 test("a lease is renewed though nobody waits for it, and nothing is sent twice", async () => {
   const fleet = await Fleet.start({ pops: 1, design: "lease:ttl=2s", deadline: "20s" });
@@ -41,7 +39,7 @@ describe.each(Object.keys(FAULTS) as FaultName[])(`${design}: %s`, (fault) => {
     const { calls, bounds, begunAt, endedAt } = seen;
     return calls.filter(({ pop, budget, start, end }) => {
       if (!(FAULTS[fault].cutOff as readonly number[]).includes(pop)) return false;
-      return start > begunAt + bounds[budget].stalenessMs && end < endedAt;
+      return start > begunAt + bounds[budget].stalenessMs && end <= endedAt;
     });
   };
 
@@ -96,6 +94,3 @@ function leasesMost(calls: readonly Call[], ttlMs: number): number {
   }
   return sum;
 }
-
-const figures = new Figures();
-afterAll(() => console.log(figures.table(design)));
