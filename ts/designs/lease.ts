@@ -22,6 +22,8 @@ export interface LeaseOptions {
 /** Keys that are leased at most; calls on others are decided at the ledger. */
 const HOLDS_MAX = 100_000;
 const DENIALS_MAX = 10_000;
+/** How long rounds go on by themselves in Workers, which let a request work on for 30 s. */
+const OUTLIVE_MS = 20_000;
 const TTL_MS_MIN = 500;
 const TTL_MS_DEFAULT = 5000;
 
@@ -62,6 +64,7 @@ class LeaseHolder implements Holder {
   readonly #terms: Terms;
   readonly #ledger: AtLedger;
   readonly #outlive: (work: Promise<unknown>) => void;
+  readonly #outlives: boolean;
   readonly #holds = new Map<string, Hold>();
   /** Tokens of leases spent so far, on all keys. */
   #leased = 0;
@@ -78,6 +81,7 @@ class LeaseHolder implements Holder {
     this.#terms = terms;
     const remote = remoteOf(context, "lease");
     this.#outlive = (work) => remote.link.outlive?.(work);
+    this.#outlives = remote.link.outlive !== undefined;
     this.#ledger = new AtLedger(context, remote, DENIALS_MAX, {
       request: (address) => this.#request(address),
       arrived: (address, request, reply, sentAt) => this.#arrived(address, request, reply, sentAt),
@@ -89,7 +93,8 @@ class LeaseHolder implements Holder {
     const address = this.#addressOf(key);
     const cost = op[1];
     const now = this.#ambient.monotonic();
-    // In Workers a timer dies with the request that it was set for: calls make up for it.
+    // In Workers a timer dies with the request that it was set for, some time after its answer:
+    // then the next call makes up for it.
     if (now > this.#roundBy) this.#round(now);
     const hold = this.#hold(address);
     hold?.demand(cost, now);
@@ -163,18 +168,32 @@ class LeaseHolder implements Holder {
     else done();
   }
 
-  /** Renews or returns what is about to end, and forgets what nobody asks for. */
-  #round(now: number): void {
+  /**
+   * Renews or returns what is about to end, and forgets what nobody asks for.
+   *
+   * @param since  when a call began the rounds: where they live on its request, that has an end
+   */
+  #round(now: number, since = now): void {
     for (const [address, hold] of this.#holds) {
       if (hold.isDue(now)) this.#fetch(address, hold);
       else if (hold.isIdle(now)) this.#holds.delete(address);
     }
     const pauseMs = this.#terms.ttlMs / 8;
-    this.#roundBy = now + 2 * pauseMs;
+    const by = now + 2 * pauseMs;
+    this.#roundBy = by;
     this.#cancelRound();
-    this.#cancelRound = this.#ambient.schedule(pauseMs, () => {
-      if (this.#holds.size > 0) this.#round(this.#ambient.monotonic());
+    if (this.#outlives && now - since > OUTLIVE_MS) return;
+    const next = new Promise<void>((resolve) => {
+      const cancel = this.#ambient.schedule(pauseMs, () => {
+        resolve();
+        if (this.#roundBy === by && this.#holds.size > 0) this.#round(this.#ambient.monotonic(), since);
+      });
+      this.#cancelRound = () => {
+        cancel();
+        resolve();
+      };
     });
+    this.#outlive(next);
   }
 
   #request(address: string): LeaseRequest | undefined {

@@ -18,8 +18,8 @@ export interface RemoteOptions {
 export interface Outgoing {
   /** POSTs under way at a time; what comes meanwhile shares the next. */
   inFlightMax: number;
-  /** Keeps what was begun going, whatever becomes of who began it. */
-  outlive(work: Promise<unknown>): void;
+  /** Keeps work going that would end with the request that began it. */
+  outlive?(work: Promise<unknown>): void;
 }
 
 /** Characters of JSON after which the next POST begins, well below what servers read. */
@@ -53,8 +53,8 @@ export function remoteFor(outgoing: Outgoing) {
     return {
       durability: options.durability ?? strict(),
       ask: (address, request) => poster.ask(address, request),
-      outlive: outgoing.outlive,
       close: async () => poster.close(),
+      ...(outgoing.outlive && { outlive: outgoing.outlive }),
     };
   };
 }
@@ -107,7 +107,8 @@ class Poster {
 
   #depart(): void {
     while (this.#queue.length > 0 && this.#inFlight.size < this.#outgoing.inFlightMax) {
-      this.#outgoing.outlive(this.#carry(this.#board()));
+      const carried = this.#carry(this.#board());
+      this.#outgoing.outlive?.(carried);
     }
   }
 

@@ -3,4 +3,4 @@ import { remoteFor } from "./remote-link.ts";
 export { type LedgerHandlerOptions, ledgerHandler } from "./ledger-handler.ts";
 export type { RemoteOptions } from "./remote-link.ts";
 
-export const remote = remoteFor({ inFlightMax: 8, outlive: () => {} });
+export const remote = remoteFor({ inFlightMax: 8 });
