@@ -84,7 +84,12 @@ async function main() {
     }),
     build({
       ...shared,
-      entryPoints: { index: "ts/index.ts", "durable-object": "ts/hosts/durable-object.ts", ...http },
+      entryPoints: {
+        index: "ts/index.ts",
+        "durable-object": "ts/hosts/durable-object.ts",
+        remote: "ts/hosts/remote-workerd.ts",
+        ...http,
+      },
       outdir: "dist/workerd",
       external: ["cloudflare:workers"],
       plugins: [imported],

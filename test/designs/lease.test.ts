@@ -19,6 +19,8 @@ class World {
   readonly #durability: Durability;
   #keeper: Keeper;
   cut = false;
+  /** Work that is to outlive the request that began it, where requests end. */
+  kept: Promise<unknown>[] | null = null;
 
   constructor(durability: Durability = { mode: "strict" }) {
     this.#durability = durability;
@@ -45,6 +47,8 @@ class World {
         return this.#keeper.ask(address, request);
       },
     };
+    const { kept } = this;
+    if (kept) link.outlive = (work) => void kept.push(work);
     return limiterFor(ambient)({ policy, name: "l", design: lease(rest), link, onUnreachable, deadline: 200 });
   }
 
@@ -114,6 +118,20 @@ describe("a holder", () => {
     await world.ambient.pass(100_000);
     expect(world.requests.length).toBe(asked);
     expect(world.ambient.waiting).toBe(0);
+  });
+
+  test("keeps a request at work until that is returned, and no longer than Workers let it", async () => {
+    const world = new World();
+    world.kept = [];
+    const limiter = world.limiter({ block: 30 });
+    for (let call = 0; call < 5; call++) await world.decide(limiter.limit("key"));
+    await world.ambient.pass(22_000);
+    expect(limiter.stats().held).toBe(0);
+    expect(world.ambient.waiting).toBe(0);
+    await Promise.all(world.kept);
+    // The next call begins the rounds anew.
+    await world.decide(limiter.limit("another key"));
+    expect(world.ambient.waiting).toBe(1);
   });
 
   test("returns it with the calls on other keys where its timers die", async () => {

@@ -81,6 +81,28 @@ describe("a ledger that is gone", () => {
     expect(courier.blockedMs("a")).toBe(0);
   });
 
+  test("is found again within a deadline, however long it was gone", async () => {
+    for (const refuses of [true, false]) {
+      const ambient = new FakeAmbient();
+      let asked = 0;
+      let up = false;
+      const courier = courierOver((_, request) => {
+        asked++;
+        if (up) return Promise.resolve(echo(request));
+        return refuses ? Promise.reject(new Error("gone")) : new Promise(() => {});
+      }, ambient);
+      for (let ms = 0; ms < 60_000; ms += 20) {
+        void courier.send("a", 0, 1);
+        await ambient.pass(20);
+      }
+      expect(asked).toBeLessThan(1000);
+      up = true;
+      let waited = 0;
+      for (; (await Promise.race([courier.send("a", 0, 1), settle()])) === null; waited += 20) await ambient.pass(20);
+      expect(waited).toBeLessThanOrEqual(1000);
+    }
+  });
+
   test("does not stop the calls on other keys", async () => {
     const ambient = new FakeAmbient();
     const courier = courierOver(

@@ -38,7 +38,15 @@ const SIBLINGS: Record<string, { shared: readonly string[]; gather: readonly str
     gather: [],
   },
   hosts: {
-    shared: ["ambient.ts", "embedded.ts", "sqlite-file.ts", "serve.ts", "ledger-handler.ts", "wire.ts"],
+    shared: [
+      "ambient.ts",
+      "embedded.ts",
+      "sqlite-file.ts",
+      "serve.ts",
+      "ledger-handler.ts",
+      "remote-link.ts",
+      "wire.ts",
+    ],
     gather: [],
   },
 };

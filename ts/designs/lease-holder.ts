@@ -10,6 +10,8 @@ import { Hold, type Terms } from "./hold.ts";
 /** Keys that are leased at most; calls on others are decided at the ledger. */
 const HOLDS_MAX = 100_000;
 const DENIALS_MAX = 10_000;
+/** How long rounds go on by themselves in Workers, which let a request work on for 30 s. */
+const OUTLIVE_MS = 20_000;
 /**
  * Holds leases on keys, and spends them: the half of lease() and optimistic() in this process.
  */
@@ -20,6 +22,8 @@ export class LeaseHolder implements Holder {
   readonly #terms: Terms;
   readonly #pops: number;
   readonly #ledger: AtLedger;
+  readonly #outlive: (work: Promise<unknown>) => void;
+  readonly #outlives: boolean;
   readonly #holds = new Map<string, Hold>();
   /** Tokens spent so far, on all keys: of leases, beyond them, and of shares. */
   #leased = 0;
@@ -37,6 +41,8 @@ export class LeaseHolder implements Holder {
     this.#ambient = ambient;
     this.#terms = terms;
     this.#pops = remote.pops;
+    this.#outlive = (work) => remote.link.outlive?.(work);
+    this.#outlives = remote.link.outlive !== undefined;
     this.#ledger = new AtLedger(context, remote, DENIALS_MAX, {
       request: (address) => this.#request(address),
       arrived: (address, request, reply, sentAt) => this.#arrived(address, request, reply, sentAt),
@@ -48,7 +54,8 @@ export class LeaseHolder implements Holder {
     const address = this.#addressOf(key);
     const cost = op[1];
     const now = this.#ambient.monotonic();
-    // In Workers a timer dies with the request that it was set for: calls make up for it.
+    // In Workers a timer dies with the request that it was set for, some time after its answer:
+    // then the next call makes up for it.
     if (now > this.#roundBy) this.#round(now);
     const hold = this.#hold(address);
     if (!hold) return this.#ledger.refusal(address, cost);
@@ -152,22 +159,36 @@ export class LeaseHolder implements Holder {
       hold.fetching = false;
     };
     const sent = this.#ledger.courier.send(address, LEASE_ONLY, 0);
-    if (sent) sent.then(done, done);
+    if (sent) this.#outlive(sent.then(done, done));
     else done();
   }
 
-  /** Renews or returns what is about to end, and forgets what nobody asks for. */
-  #round(now: number): void {
+  /**
+   * Renews or returns what is about to end, and forgets what nobody asks for.
+   *
+   * @param since  when a call began the rounds: where they live on its request, that has an end
+   */
+  #round(now: number, since = now): void {
     for (const [address, hold] of this.#holds) {
       if (hold.isDue(now)) this.#fetch(address, hold);
       else if (hold.isIdle(now)) this.#holds.delete(address);
     }
     const pauseMs = this.#terms.ttlMs / 8;
-    this.#roundBy = now + 2 * pauseMs;
+    const by = now + 2 * pauseMs;
+    this.#roundBy = by;
     this.#cancelRound();
-    this.#cancelRound = this.#ambient.schedule(pauseMs, () => {
-      if (this.#holds.size > 0) this.#round(this.#ambient.monotonic());
+    if (this.#outlives && now - since > OUTLIVE_MS) return;
+    const next = new Promise<void>((resolve) => {
+      const cancel = this.#ambient.schedule(pauseMs, () => {
+        resolve();
+        if (this.#roundBy === by && this.#holds.size > 0) this.#round(this.#ambient.monotonic(), since);
+      });
+      this.#cancelRound = () => {
+        cancel();
+        resolve();
+      };
     });
+    this.#outlive(next);
   }
 
   #request(address: string): LeaseRequest | undefined {

@@ -99,6 +99,7 @@ export class LedgerObject extends workers.DurableObject {
 }
 
 const ignore = () => {};
+const outlive = (work: Promise<unknown>) => workers.waitUntil?.(work);
 
 const LEFT = "SELECT count(*) AS keys, max(whole_at) AS whole_at FROM ledger";
 /** From when a key is whole until its object cleans up. */
@@ -129,8 +130,9 @@ export function durableObject(namespace: LedgerNamespace, options: { durability?
       const stub = namespace.get(namespace.idFromName(address) as never) as LedgerStub;
       const answer = stub.ask(address, request);
       // Other requests may wait for it too: it must not end when this one's client goes away.
-      workers.waitUntil?.(answer.then(ignore, ignore));
+      outlive(answer.then(ignore, ignore));
       return answer;
     },
+    outlive,
   };
 }

@@ -6,7 +6,7 @@ import { badOption, requireKnown } from "../errors.ts";
 import { strict } from "../ledger/durability.ts";
 import { Keeper } from "../ledger/keeper.ts";
 import { memoryStore } from "../ledger/memory-store.ts";
-import type { Durability, Link } from "../ledger/messages.ts";
+import type { ClosableLink, Durability } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
 import { sqlStore } from "../ledger/sql-store.ts";
 import { openSqlite, type SqliteClass } from "./sqlite-file.ts";
@@ -32,7 +32,7 @@ export function embeddedOn(sqlite: () => SqliteClass) {
    * @throws {LimiterError}  "storage": the file can't be opened, or another process has it;
    *                         "unsupported": there is no SQLite here
    */
-  return function embedded(options: EmbeddedOptions = {}): Required<Link> {
+  return function embedded(options: EmbeddedOptions = {}): ClosableLink {
     requireKnown("embedded", options, ["path", "durability"]);
     const { path, durability = strict() } = options;
     if (path !== undefined && (typeof path !== "string" || path === "")) throw badOption("path", path, "a file's path");

@@ -115,6 +115,11 @@ export interface Link {
    * @throws whatever kept the answer away; the request may or may not have been decided
    */
   ask(address: string, request: LedgerRequest): Promise<LedgerReply>;
+  /** Keeps work going that nobody waits for, where it would end with the request that began it. */
+  outlive?(work: Promise<unknown>): void;
   /** Gives up what the link holds. */
   close?(): Promise<void>;
 }
+
+/** A link that holds something. */
+export type ClosableLink = Link & Required<Pick<Link, "close">>;

@@ -39,6 +39,9 @@ const WAITING_MAX = 65_536;
 const LANES_MAX = 10_000;
 const RETRY_MS_MIN = 10;
 
+/** Such that a ledger is found within a deadline of being back: half of one for the try before may still run. */
+const pauseMsMax = ({ deadlineMs }: CourierOptions) => deadlineMs / 2;
+
 export class Courier {
   readonly stats = { requests: 0, retries: 0, expired: 0, shed: 0, blocked: 0 };
   /** What last kept an answer away. */
@@ -46,13 +49,14 @@ export class Courier {
   readonly #options: CourierOptions;
   readonly #lanes = new Map<string, Lane>();
   /** The state of the link as a whole, and the keys that failed since anyone had an answer. */
-  readonly #breaker = new Breaker();
+  readonly #breaker: Breaker;
   readonly #troubled = new Set<string>();
   #seq = 0;
   #waiting = 0;
 
   constructor(options: CourierOptions) {
     this.#options = options;
+    this.#breaker = new Breaker(pauseMsMax(options));
   }
 
   /**
@@ -158,7 +162,7 @@ export class Courier {
     let lane = this.#lanes.get(address);
     if (!lane) {
       if (this.#lanes.size >= LANES_MAX) this.#forgetTrouble();
-      lane = new Lane(address);
+      lane = new Lane(address, pauseMsMax(this.#options));
       this.#lanes.set(address, lane);
     }
     return lane;

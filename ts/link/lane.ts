@@ -41,14 +41,16 @@ export interface Batch {
 /** The way to one key's ledger: one batch under way, and those who wait for the next. */
 export class Lane {
   readonly address: string;
-  readonly breaker = new Breaker();
+  readonly breaker: Breaker;
   readonly queue: Waiting[] = [];
   flight: Batch | null = null;
   /** Since when someone is about to send what waits, monotonic ms. */
   departing: number | null = null;
 
-  constructor(address: string) {
+  /** @param pauseMsMax  the breaker's */
+  constructor(address: string, pauseMsMax: number) {
     this.address = address;
+    this.breaker = new Breaker(pauseMsMax);
   }
 
   /** Whether it can be forgotten. */

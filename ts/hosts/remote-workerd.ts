@@ -1,0 +1,12 @@
+import * as workers from "cloudflare:workers";
+import { remoteFor } from "./remote-link.ts";
+
+export { type LedgerHandlerOptions, ledgerHandler } from "./ledger-handler.ts";
+export type { RemoteOptions } from "./remote-link.ts";
+
+// A request's work ends with it, unless it is told to wait. The runtime itself bounds how many
+// connections a request has.
+export const remote = remoteFor({
+  inFlightMax: Number.POSITIVE_INFINITY,
+  outlive: (work) => workers.waitUntil?.(work),
+});
