@@ -76,11 +76,15 @@ describe("the search catches", () => {
     const faults = ["cuts", "freezes", "steps"] as const;
     const seed = await caughtBy(
       { ...lease, demand: "greedy", load: 3, pops: 5, durationMs: 16_000, faults },
-      { file: LEASES, right: "    ttlMs,\n    later: keptLater", wrong: "    ttlMs: end,\n    later: keptLater" },
       {
-        file: "ts/designs/lease-hold.ts",
-        right: "Math.max(this.end, sentAt + reply.ttlMs)",
-        wrong: "Math.max(this.end, reply.ttlMs)",
+        file: LEASES,
+        right: "    ttlMs,\n    later: keptLater",
+        wrong: "    ttlMs: now + longestMs,\n    later: keptLater",
+      },
+      {
+        file: "ts/link/lease-hold.ts",
+        right: "const end = sentAt + reply.ttlMs",
+        wrong: "const end = reply.ttlMs",
       },
       {
         file: "ts/designs/lease.ts",

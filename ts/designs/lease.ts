@@ -4,10 +4,10 @@ import { TTL_MS_MAX } from "../ledger/leases.ts";
 import type { LeaseReply, LeaseRequest } from "../ledger/messages.ts";
 import { addressesOf } from "../link/address.ts";
 import { LEASE_ONLY } from "../link/lane.ts";
+import { Hold, type Terms } from "../link/lease-hold.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
 import { AtLedger } from "./at-ledger.ts";
 import { type Answer, type Design, type Holder, type HolderContext, remoteOf } from "./design.ts";
-import { Hold, type Terms } from "./lease-hold.ts";
 
 export interface LeaseOptions {
   /** Tokens per lease, a positive integer up to the policy's capacity; or "adaptive", unless given. */

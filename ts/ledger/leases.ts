@@ -6,7 +6,7 @@
 import type { Policy } from "../contract.ts";
 import { policyOf } from "../policies/spec.ts";
 import type { LeaseReply, LeaseRequest, LedgerRequest } from "./messages.ts";
-import { book, type Meters, type Run } from "./run.ts";
+import { book, type Meters } from "./run.ts";
 import type { Lease, LedgerState } from "./state.ts";
 
 /** Longest lease. */
@@ -53,6 +53,28 @@ export function forfeitEnded(meters: Meters, state: LedgerState, now: number): L
   return left.length > 0 ? { ...rest, leases: left } : rest;
 }
 
+/** What leases are granted out of: a key's budget, or what a holder that lends on has of one. */
+export interface Budget {
+  /** Tokens that are leased out, and so reserved. */
+  leased: number;
+  /** Until the first of those leases ends, ms. */
+  firstEndMs: number;
+  /** Counts tokens as used that a holder has spent. */
+  book(tokens: number): void;
+  /** Whole tokens that are left, those that are leased aside; negative: promised ahead. */
+  free(): number;
+  /** Ms until there are `tokens` besides those that are leased; null: that isn't known. */
+  waitFor(tokens: number): number | null;
+  /** When all of it will be there again. */
+  wholeAt(now: number): number;
+  /** Most that may be leased out at a time. */
+  leasable(): number;
+  /** Tokens that come back within `ms` while it is used up. */
+  refill(ms: number): number;
+  /** How long a lease may last from now, by the guarded clock of the one who grants it. */
+  longestMs(now: number): number;
+}
+
 /** The leases of a key while one holder's is dealt with. */
 export interface Settled {
   /** All of them, as they were. */
@@ -64,7 +86,7 @@ export interface Settled {
 }
 
 /** Books what the holder reports as used, takes back what it returns, and reserves the rest. */
-export function settle(run: Run, leases: Lease[], { holder, sync }: LedgerRequest, now: number): Settled {
+export function settle(run: Budget, leases: Lease[], { holder, sync }: LedgerRequest, now: number): Settled {
   if (sync) check(sync);
   const own = leases.find((lease) => lease.holder === holder);
   const others = leases.filter((lease) => lease !== own);
@@ -87,27 +109,28 @@ export function settle(run: Run, leases: Lease[], { holder, sync }: LedgerReques
  * reach. Where nothing is free any more, it is a share of what will be refilled, to start then.
  */
 export function grant(
-  run: Run,
-  policies: readonly Policy[],
+  run: Budget,
   { leases, others, own, kept }: Settled,
-  holder: string,
+  { holder, seq }: LedgerRequest,
   sync: LeaseRequest,
   now: number,
 ): { leases: Lease[]; reply: LeaseReply } {
-  const { ttlMs, end } = termOf(policies, sync.ttlMs, now);
+  const longestMs = Math.min(guarded(sync.ttlMs), run.longestMs(now));
+  const ttlMs = Math.min(sync.ttlMs, unguarded(longestMs));
   const want = sync.held + sync.later + sync.ask;
   const share = want / others.reduce((sum, lease) => sum + lease.want, Math.max(want, 1));
-  const half = Math.floor(Math.min(...policies.map(({ capacity }) => capacity)) / 2);
+  const most = run.leasable();
   const free = run.free();
-  const most = sync.block ?? Math.max(Math.floor(((free + kept) / 2) * share), 1);
-  const room = ttlMs === 0 ? 0 : Math.max(Math.min(sync.ask, half - run.leased), 0);
-  const granted = Math.max(Math.min(room, most - kept, free), 0);
+  const block = sync.block ?? Math.max(Math.floor(((free + kept) / 2) * share), 1);
+  const room = ttlMs === 0 ? 0 : Math.max(Math.min(sync.ask, most - run.leased), 0);
+  const granted = Math.max(Math.min(room, block - kept, free), 0);
   run.leased += granted;
   const withinMs = Math.floor(ttlMs / 2);
-  const refill = Math.min(half, ...policies.map((policy) => refillOf(policy, withinMs)));
+  const refill = Math.min(most, run.refill(withinMs));
   const mostLater = sync.later > 0 || refill < 1 ? 0 : (sync.block ?? Math.max(Math.floor(refill * share), 1));
   const { tokens: later, startsInMs } = grantLater(run, Math.min(room, mostLater - kept) - granted, withinMs);
   const keptLater = Math.min(sync.later, kept);
+  const since = own ? own.since : seq;
   const reply: LeaseReply = {
     tokens: kept - keptLater + granted,
     ttlMs,
@@ -115,15 +138,17 @@ export function grant(
     startsInMs,
     resetMs: run.wholeAt(now) - now,
   };
+  if (since !== undefined) reply.since = since;
   const tokens = kept + granted + later;
   // Without tokens a lease says that its holder would have some: it has its part in the sharing.
   if (tokens === 0 && (!own || sync.ask === 0)) return { leases: own ? others : leases, reply };
-  const lease = { holder, tokens, want, used: sync.used, end: Math.max(own?.end ?? 0, end) };
+  const lease: Lease = { holder, tokens, want, used: sync.used, end: Math.max(own?.end ?? 0, now + longestMs) };
+  if (since !== undefined) lease.since = since;
   return { leases: [...others, lease], reply };
 }
 
 /** As many of `wanted` tokens as the budget grows by within `withinMs`, and when they are there. */
-function grantLater(run: Run, wanted: number, withinMs: number): { tokens: number; startsInMs: number } {
+function grantLater(run: Budget, wanted: number, withinMs: number): { tokens: number; startsInMs: number } {
   for (let tokens = wanted; tokens >= 1; tokens = Math.floor(tokens / 2)) {
     const waitMs = run.waitFor(tokens);
     if (waitMs === 0) break;
@@ -132,22 +157,6 @@ function grantLater(run: Run, wanted: number, withinMs: number): { tokens: numbe
     return { tokens, startsInMs: guarded(waitMs) };
   }
   return { tokens: 0, startsInMs: 0 };
-}
-
-/** Tokens that come back in `ms` while the policy is at its limit. */
-function refillOf({ spec }: Policy, ms: number): number {
-  if (spec.kind === "tokenBucket") return (spec.rate * ms) / spec.per;
-  // A fixed window gives nothing back before it ends, and no lease may outlive it.
-  return spec.kind === "fixedWindow" ? 0 : (spec.limit * ms) / spec.window;
-}
-
-/** The holder's ttl, and the ledger's end of it: within each fixed window. */
-function termOf(policies: readonly Policy[], ttlMs: number, now: number): { ttlMs: number; end: number } {
-  let longest = guarded(ttlMs);
-  for (const { spec } of policies) {
-    if (spec.kind === "fixedWindow") longest = Math.min(longest, spec.window - 1 - (now % spec.window));
-  }
-  return { ttlMs: Math.min(ttlMs, unguarded(longest)), end: now + longest };
 }
 
 /** Ms in which an empty budget becomes whole. */

@@ -64,6 +64,11 @@ export interface LeaseReply {
   startsInMs: number;
   /** Until the budget is whole, if nobody takes any more. */
   resetMs: number;
+  /**
+   * The seq of the request that the lease began with. Another one than before means another lease,
+   * granted by one who doesn't know how long the holder might count on the former.
+   */
+  since?: number;
 }
 
 /** Numbers of one policy's outcome in a reply. */

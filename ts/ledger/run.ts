@@ -1,5 +1,6 @@
 import type { Policy } from "../contract.ts";
 import type { Meter } from "../core/meter.ts";
+import type { Budget } from "./leases.ts";
 import { PEEK, REFUND, RESET, TAKE } from "./messages.ts";
 
 /** The arithmetic that a ledger works with: one meter for each of several policies. */
@@ -11,14 +12,12 @@ export function book(meter: Meter, tokens: number): void {
 }
 
 /** The ops of one request, applied to the loaded meters one after the other. */
-export class Run {
+export class Run implements Budget {
   readonly outcomes: number[] = [];
   changed = false;
   freed = false;
   admitted = 0;
-  /** Tokens that are leased out, and so reserved. */
   leased = 0;
-  /** Until the first of those leases ends, ms. */
   firstEndMs = 0;
   readonly #meters: Meters;
   readonly #policies: readonly Policy[];
@@ -50,12 +49,10 @@ export class Run {
     return latest;
   }
 
-  /** Counts tokens as used that a holder has spent. */
   book(tokens: number): void {
     for (let index = 0; index < this.#policies.length; index++) book(this.#meters(index), tokens);
   }
 
-  /** Whole tokens that every policy has left, those that are leased aside; negative: promised ahead. */
   free(): number {
     let least = Number.POSITIVE_INFINITY;
     for (let index = 0; index < this.#policies.length; index++) {
@@ -65,7 +62,6 @@ export class Run {
     return least;
   }
 
-  /** Ms until every policy has `tokens` besides those that are leased; null: not before a lease ends. */
   waitFor(tokens: number): number | null {
     let longest = 0;
     for (let index = 0; index < this.#policies.length; index++) {
@@ -75,6 +71,23 @@ export class Run {
       longest = Math.max(longest, meter.retryAfterMs);
     }
     return longest;
+  }
+
+  /** Half of the budget: the other half is always left to whoever asks. */
+  leasable(): number {
+    return Math.floor(Math.min(...this.#policies.map(({ capacity }) => capacity)) / 2);
+  }
+
+  refill(ms: number): number {
+    return Math.min(...this.#policies.map((policy) => refillOf(policy, ms)));
+  }
+
+  /** No longer than each fixed window. */
+  longestMs(now: number): number {
+    const each = this.#policies.map(({ spec }) =>
+      spec.kind === "fixedWindow" ? spec.window - 1 - (now % spec.window) : Number.POSITIVE_INFINITY,
+    );
+    return Math.min(...each);
   }
 
   /** All policies admit it, or none is charged. */
@@ -129,4 +142,11 @@ export class Run {
     const { capacity } = this.#policies[index] as Policy;
     return meter.retryAfterMs >= 0 || cost > capacity ? meter.retryAfterMs : Math.max(this.firstEndMs, 1);
   }
+}
+
+/** Tokens that come back in `ms` while the policy is at its limit. */
+function refillOf({ spec }: Policy, ms: number): number {
+  if (spec.kind === "tokenBucket") return (spec.rate * ms) / spec.per;
+  // A fixed window gives nothing back before it ends, and no lease may outlive it.
+  return spec.kind === "fixedWindow" ? 0 : (spec.limit * ms) / spec.window;
 }

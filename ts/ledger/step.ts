@@ -72,7 +72,7 @@ function decide(meters: Meters, before: LedgerState | null, request: LedgerReque
   const reply: LedgerReply = { v: 1, outcomes: run.outcomes };
   let { leases } = settled;
   if (request.sync) {
-    const granted = grant(run, policies, settled, request.holder, request.sync, now);
+    const granted = grant(run, settled, request, request.sync, now);
     leases = granted.leases;
     reply.lease = granted.reply;
   }

@@ -26,7 +26,11 @@ export class Hold {
   wholeAt = 0;
   /** Whether a request that nobody waits for is on its way. */
   fetching = false;
-  readonly #terms: Terms;
+  /** Tokens of those above that are lent to others, and so must be kept. */
+  lent = 0;
+  protected readonly terms: Terms;
+  /** Which lease it is. */
+  #since: number | undefined;
   #used: number;
   #rttMs = 0;
   /** Tokens asked for, each fading with time; in a steady state those of the last half ttl. */
@@ -38,18 +42,18 @@ export class Hold {
    *              ended, so that the ledger doesn't take its last tokens for returned ones
    */
   constructor(terms: Terms, used: number) {
-    this.#terms = terms;
+    this.terms = terms;
     this.#used = used;
   }
 
   /** Someone asks for `cost`. */
   demand(cost: number, now: number): void {
-    this.#demand = this.#demandNow(now) + cost;
+    this.#demand = this.demandNow(now) + cost;
     this.#demandAt = now;
   }
 
-  #demandNow(now: number): number {
-    return this.#demand * Math.exp((this.#demandAt - now) / (this.#terms.ttlMs / 2));
+  protected demandNow(now: number): number {
+    return this.#demand * Math.exp((this.#demandAt - now) / (this.terms.ttlMs / 2));
   }
 
   /** Tokens that there are to spend. */
@@ -70,27 +74,27 @@ export class Hold {
   /** Whether to ask for more, or for more time, before anyone has to wait. */
   isLow(now: number): boolean {
     if (this.fetching || this.later > 0 || now >= this.end) return false;
-    const within = (2 * this.#rttMs) / (this.#terms.ttlMs / 2);
-    return this.tokens <= Math.min(this.low, Math.max(this.#demandNow(now) * within, 1));
+    const within = (2 * this.#rttMs) / (this.terms.ttlMs / 2);
+    return this.tokens <= Math.min(this.low, Math.max(this.demandNow(now) * within, 1));
   }
 
   /** Whether its tokens should be renewed or returned: they end soon, or are too many by now. */
   isDue(now: number): boolean {
     if (this.fetching || now >= this.end || this.tokens + this.later === 0) return false;
-    return this.end - now < this.#terms.ttlMs / 3 || this.tokens > 2 * this.#need(now);
+    return this.end - now < this.terms.ttlMs / 3 || this.tokens > 2 * Math.max(this.need(now), this.lent);
   }
 
   /** Whether there is nothing to remember. */
   isIdle(now: number): boolean {
-    return !this.fetching && this.#demandNow(now) < 1 && (this.tokens + this.later === 0 || now > this.end + 60_000);
+    return !this.fetching && this.demandNow(now) < 1 && (this.tokens + this.later === 0 || now > this.end + 60_000);
   }
 
   /** What to tell the ledger. What isn't kept is not to be spent any more. */
   request(now: number, closing: boolean): LeaseRequest | undefined {
     if (this.left(now) === 0 && now >= this.end) this.later = 0;
     const had = this.tokens + this.later;
-    const { ttlMs, block } = this.#terms;
-    const need = closing ? 0 : this.#need(now);
+    const { ttlMs, block } = this.terms;
+    const need = Math.max(closing ? 0 : this.need(now), this.lent);
     this.tokens = Math.min(this.left(now), need);
     if (need === 0) this.later = 0;
     const ask = Math.max(need - this.tokens - this.later, 0);
@@ -110,13 +114,16 @@ export class Hold {
     if (!begun) this.later = reply.later;
     if (request.later === 0) this.laterAt = now + reply.startsInMs;
     this.low = this.tokens / 2;
-    this.end = Math.max(this.end, sentAt + reply.ttlMs);
+    const end = sentAt + reply.ttlMs;
+    this.end = reply.since === this.#since ? Math.max(this.end, end) : end;
+    this.#since = reply.since;
     this.wholeAt = now + reply.resetMs;
   }
 
-  #need(now: number): number {
-    const demand = this.#demandNow(now);
+  /** Tokens that it would like to have. */
+  protected need(now: number): number {
+    const demand = this.demandNow(now);
     // A key that is asked for now and then isn't worth a lease.
-    return demand < 2 ? 0 : (this.#terms.block ?? Math.ceil(demand));
+    return demand < 2 ? 0 : (this.terms.block ?? Math.ceil(demand));
   }
 }
