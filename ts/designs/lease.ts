@@ -4,7 +4,7 @@ import { TTL_MS_MAX } from "../ledger/leases.ts";
 import type { LeaseReply, LeaseRequest } from "../ledger/messages.ts";
 import { addressesOf } from "../link/address.ts";
 import { LEASE_ONLY } from "../link/lane.ts";
-import { Hold, type Terms } from "../link/lease-hold.ts";
+import { defaultTtlMs, Hold, type Terms, TTL_MS_MIN } from "../link/lease-hold.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
 import { AtLedger } from "./at-ledger.ts";
 import { type Answer, type Design, type Holder, type HolderContext, remoteOf } from "./design.ts";
@@ -22,8 +22,6 @@ export interface LeaseOptions {
 /** Keys that are leased at most; calls on others are decided at the ledger. */
 const HOLDS_MAX = 100_000;
 const DENIALS_MAX = 10_000;
-const TTL_MS_MIN = 500;
-const TTL_MS_DEFAULT = 5000;
 
 /**
  * Grants each PoP a block of tokens, and lets it spend them alone.
@@ -48,11 +46,6 @@ export function lease(options: LeaseOptions = {}): Design {
       return new LeaseHolder(context, { ttlMs: ttlMs ?? defaultTtlMs(policies), block: tokens });
     },
   };
-}
-
-function defaultTtlMs(policies: readonly Policy[]): number {
-  const tenths = policies.map(({ spec }) => (spec.kind === "slidingWindow" ? spec.window / 10 : TTL_MS_DEFAULT));
-  return Math.max(Math.floor(Math.min(TTL_MS_DEFAULT, ...tenths)), TTL_MS_MIN);
 }
 
 class LeaseHolder implements Holder {

@@ -65,8 +65,8 @@ export interface Budget {
   free(): number;
   /** Ms until there are `tokens` besides those that are leased; null: that isn't known. */
   waitFor(tokens: number): number | null;
-  /** When all of it will be there again. */
-  wholeAt(now: number): number;
+  /** Until all of it is there again, ms. */
+  resetMs(now: number): number;
   /** Most that may be leased out at a time. */
   leasable(): number;
   /** Tokens that come back within `ms` while it is used up. */
@@ -136,7 +136,7 @@ export function grant(
     ttlMs,
     later: keptLater + later,
     startsInMs,
-    resetMs: run.wholeAt(now) - now,
+    resetMs: run.resetMs(now),
   };
   if (since !== undefined) reply.since = since;
   const tokens = kept + granted + later;

@@ -99,3 +99,9 @@ export interface Link {
   /** Gives up what the link holds. */
   close?(): Promise<void>;
 }
+
+/** A link that also reaches middle ledgers, which stand between here and the ledgers; see docs/regions.md. */
+export interface PlacedLink extends Link {
+  /** The link to the middle ledgers at a place of that name. */
+  at(place: string): Link;
+}

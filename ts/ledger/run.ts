@@ -49,6 +49,10 @@ export class Run implements Budget {
     return latest;
   }
 
+  resetMs(now: number): number {
+    return this.wholeAt(now) - now;
+  }
+
   book(tokens: number): void {
     for (let index = 0; index < this.#policies.length; index++) book(this.#meters(index), tokens);
   }

@@ -1,4 +1,14 @@
+import type { Policy } from "../contract.ts";
 import type { LeaseReply, LeaseRequest } from "../ledger/messages.ts";
+
+export const TTL_MS_MIN = 500;
+const TTL_MS_DEFAULT = 5000;
+
+/** How long a lease lasts unless that is said. */
+export function defaultTtlMs(policies: readonly Policy[]): number {
+  const tenths = policies.map(({ spec }) => (spec.kind === "slidingWindow" ? spec.window / 10 : TTL_MS_DEFAULT));
+  return Math.max(Math.floor(Math.min(TTL_MS_DEFAULT, ...tenths)), TTL_MS_MIN);
+}
 
 /** What a holder would like of every key's lease. */
 export interface Terms {
@@ -32,7 +42,7 @@ export class Hold {
   /** Which lease it is. */
   #since: number | undefined;
   #used: number;
-  #rttMs = 0;
+  protected rttMs = 0;
   /** Tokens asked for, each fading with time; in a steady state those of the last half ttl. */
   #demand = 0;
   #demandAt = 0;
@@ -74,7 +84,7 @@ export class Hold {
   /** Whether to ask for more, or for more time, before anyone has to wait. */
   isLow(now: number): boolean {
     if (this.fetching || this.later > 0 || now >= this.end) return false;
-    const within = (2 * this.#rttMs) / (this.terms.ttlMs / 2);
+    const within = (2 * this.rttMs) / (this.terms.ttlMs / 2);
     return this.tokens <= Math.min(this.low, Math.max(this.demandNow(now) * within, 1));
   }
 
@@ -95,7 +105,7 @@ export class Hold {
     const had = this.tokens + this.later;
     const { ttlMs, block } = this.terms;
     const need = Math.max(closing ? 0 : this.need(now), this.lent);
-    this.tokens = Math.min(this.left(now), need);
+    this.tokens = Math.max(Math.min(this.left(now), need), 0);
     if (need === 0) this.later = 0;
     const ask = Math.max(need - this.tokens - this.later, 0);
     if (had === 0 && ask === 0) return undefined;
@@ -107,7 +117,7 @@ export class Hold {
   /** Takes up what the ledger answered to `request`. */
   arrived(request: LeaseRequest, reply: LeaseReply, sentAt: number, now: number): void {
     const rttMs = now - sentAt;
-    this.#rttMs = this.#rttMs === 0 ? rttMs : this.#rttMs + (rttMs - this.#rttMs) / 4;
+    this.rttMs = this.rttMs === 0 ? rttMs : this.rttMs + (rttMs - this.rttMs) / 4;
     const begun = request.later > 0 && this.later === 0;
     const spent = this.#used - request.used;
     this.tokens = Math.max(reply.tokens + (begun ? reply.later : 0) - spent, 0);

@@ -14,6 +14,8 @@ export interface Scenario {
   /** Policies, with "+" between them. */
   policy: string;
   pops: number;
+  /** 0: none. */
+  regions: number;
   demand: DemandKind;
   load: number;
   costMax: number;
@@ -58,6 +60,7 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
     design: "lease",
     policy: oneOf(POLICIES),
     pops,
+    regions: 0,
     demand: oneOf(DEMAND_KINDS),
     load: oneOf([0.5, 0.9, 1.5, 3]),
     costMax: oneOf([1, 1, 1, 4]),
@@ -74,12 +77,13 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
 
 /** Runs it. @throws {RangeError} it says something impossible */
 export function run(scenario: Scenario): Promise<Report> {
-  const { seed, pops, demand, load, costMax, durationMs, rttMs, onUnreachable, faults } = scenario;
+  const { seed, pops, regions, demand, load, costMax, durationMs, rttMs, onUnreachable, faults } = scenario;
   const options: SimulateOptions = {
     seed,
     policies: scenario.policy.split("+").map(parsePolicy),
     design: designOf(scenario.design),
     pops,
+    regions,
     demand: { kind: demand, load, costMax },
     durationMs,
     rttMs,
