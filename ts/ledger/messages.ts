@@ -81,6 +81,8 @@ export interface LedgerReply {
   outcomes: number[];
   /** Answers `sync`. */
   lease?: LeaseReply;
+  /** What the ledger is asked for this key of late, requests a second; absent: little, or not known. */
+  load?: number;
   /** Present if the ledger decided by other policies than those of the request; see step.ts. */
   policies?: PolicySpec[];
   /** Present if nothing was decided; `outcomes` is then empty. */

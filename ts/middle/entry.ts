@@ -1,4 +1,5 @@
 import { grant, settle } from "../ledger/leases.ts";
+import { Load } from "../ledger/load.ts";
 import { type LedgerReply, type LedgerRequest, OUTCOME_CELLS } from "../ledger/messages.ts";
 import type { Delivery } from "../link/lane.ts";
 import type { Pool } from "./pool.ts";
@@ -8,6 +9,8 @@ export interface Heard {
   seq: number;
   /** When it came, monotonic ms. */
   at: number;
+  /** What was asked for the key of late, when it came. */
+  load: number | undefined;
   /** The outcome of each op; null: home has yet to say. */
   outcomes: (readonly number[] | null)[];
   /** The answer, or that it is being worked on; null: home didn't say, and may be asked again. */
@@ -26,6 +29,7 @@ interface Refusal {
 export class Entry {
   readonly pool: Pool;
   readonly heard = new Map<string, Heard>();
+  readonly load = new Load();
   #refusal: Refusal | null = null;
   readonly #policies: number;
 
@@ -55,9 +59,10 @@ export class Entry {
     this.#refusal = null;
   }
 
-  /** Grants what was asked for. `null` if the holder has asked anew meanwhile. */
+  /** The answer, with a lease if one was asked for and the holder hasn't asked anew meanwhile. */
   reply(request: LedgerRequest, heard: Heard, now: number): LedgerReply {
     const reply: LedgerReply = { v: 1, outcomes: heard.outcomes.flatMap((cells) => cells ?? []) };
+    if (heard.load !== undefined) reply.load = heard.load;
     if (!request.sync || this.heard.get(request.holder) !== heard) return reply;
     this.pool.forfeitEnded(now);
     const { leases, reply: lease } = grant(

@@ -81,7 +81,7 @@ export class Tier {
       entry.pool.forfeitEnded(now);
       entry.pool.settle(request, now);
       const outcomes = request.ops.slice(request.ops.length / 2).map(() => null);
-      heard = { seq: request.seq, at: now, outcomes, reply: null };
+      heard = { seq: request.seq, at: now, load: entry.load.add(request, now), outcomes, reply: null };
       entry.heard.set(request.holder, heard);
     }
     heard.reply = this.#decide(address, entry, request, heard);

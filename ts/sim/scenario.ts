@@ -2,6 +2,7 @@
 import type { Design } from "../designs/design.ts";
 import { exact } from "../designs/exact.ts";
 import { lease } from "../designs/lease.ts";
+import { type ShardedOptions, sharded } from "../designs/sharded.ts";
 import { lazy, reserve, strict } from "../ledger/durability.ts";
 import { parsePolicy } from "../policies/parse.ts";
 import { DEMAND_KINDS, type DemandKind } from "./demand.ts";
@@ -16,6 +17,8 @@ export interface Scenario {
   pops: number;
   /** 0: none. */
   regions: number;
+  /** Mean life of a PoP, ms; 0: it lives for ever. */
+  lifeMs: number;
   demand: DemandKind;
   load: number;
   costMax: number;
@@ -48,6 +51,17 @@ const DESIGNS: Record<string, readonly string[]> = {
     "lease:ttl=500,block=20",
     "lease:ttl=2s,block=5",
   ],
+  sharded: [
+    "sharded:shards=2",
+    "sharded:shards=4",
+    "sharded:shards=16",
+    "sharded:shards=4,route=spread,retries=1",
+    "sharded:shards=auto,splitAt=5",
+    "sharded:shards=auto,splitAt=20",
+    "sharded:shards=2,split=static",
+    "sharded:shards=7,split=static,retries=0",
+    "sharded:shards=16,split=static,route=pinned,retries=3",
+  ],
 };
 
 /** What the seed draws, but for what is `given`. */
@@ -61,6 +75,7 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
     policy: oneOf(POLICIES),
     pops,
     regions: 0,
+    lifeMs: 0,
     demand: oneOf(DEMAND_KINDS),
     load: oneOf([0.5, 0.9, 1.5, 3]),
     costMax: oneOf([1, 1, 1, 4]),
@@ -77,13 +92,14 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
 
 /** Runs it. @throws {RangeError} it says something impossible */
 export function run(scenario: Scenario): Promise<Report> {
-  const { seed, pops, regions, demand, load, costMax, durationMs, rttMs, onUnreachable, faults } = scenario;
+  const { seed, pops, regions, lifeMs, demand, load, costMax, durationMs, rttMs, onUnreachable, faults } = scenario;
   const options: SimulateOptions = {
     seed,
     policies: scenario.policy.split("+").map(parsePolicy),
     design: designOf(scenario.design),
     pops,
     regions,
+    lifeMs,
     demand: { kind: demand, load, costMax },
     durationMs,
     rttMs,
@@ -136,5 +152,8 @@ function designOf(text: string): Design {
   }
   if (kind === "exact") return exact(options);
   if (kind === "lease") return lease(options);
-  throw new RangeError(`design must be exact or lease, with options as in lease:block=8,ttl=5s; got "${text}"`);
+  if (kind === "sharded") return sharded(options as unknown as ShardedOptions);
+  throw new RangeError(
+    `design must be exact, lease or sharded, with options as in lease:block=8,ttl=5s; got "${text}"`,
+  );
 }

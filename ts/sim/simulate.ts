@@ -45,6 +45,8 @@ export interface SimulateOptions {
   pops: number;
   /** Regions, each with a middle ledger that its holders ask instead of home; 0 unless given: none. */
   regions?: number;
+  /** Mean life of a holder, which then ends without a word and is followed by another; for ever unless given. */
+  lifeMs?: number;
   demand: Demand;
   /** How long calls are made, ms. */
   durationMs: number;
@@ -302,6 +304,8 @@ class Simulation {
       this.#freeze(this.#pops[world.pick(pops)] as Pop, world.exponential(durationMs / 8));
     });
     often("ledgerCrashes", durationMs / 4, () => this.#ledger.crash(world.exponential(300)));
+    const { lifeMs = 0 } = this.#options;
+    for (let nth = 0; lifeMs > 0 && nth < pops; nth++) this.#liveAndDie(nth, lifeMs);
     if (this.#options.regions || design.kind === "sharded") {
       often("ledgerCrashes", durationMs / 8, () => this.#middles.crash(world.exponential(300)));
     }
@@ -316,6 +320,14 @@ class Simulation {
     if (waiting > 0) return;
     machine.freeze();
     this.#world.after(ms, () => machine.thaw());
+  }
+
+  #liveAndDie(nth: number, meanMs: number): void {
+    this.#world.after(this.#world.exponential(meanMs), () => {
+      if (this.#world.now > this.#options.durationMs) return;
+      this.#restart(nth);
+      this.#liveAndDie(nth, meanMs);
+    });
   }
 
   #restart(nth: number): void {
