@@ -1,7 +1,7 @@
 import { type Budget, settle } from "../ledger/leases.ts";
 import type { LeaseReply, LeaseRequest, LedgerRequest } from "../ledger/messages.ts";
 import type { Lease } from "../ledger/state.ts";
-import { Hold, type Terms } from "../link/lease-hold.ts";
+import { Hold } from "../link/lease-hold.ts";
 
 /**
  * What a middle ledger has of one key's budget: the tokens of its lease at home, some of which it
@@ -19,11 +19,12 @@ export class Pool extends Hold implements Budget {
   #askedAt = Number.NEGATIVE_INFINITY;
 
   /**
+   * @param ttlMs  how long it leases tokens for, if its holders' own leases are no longer
    * @param used   see Hold
    * @param spent  is told of tokens that count as used
    */
-  constructor(terms: Terms, used: number, monotonic: () => number, spent: (tokens: number) => void) {
-    super(terms, used);
+  constructor(ttlMs: number, used: number, monotonic: () => number, spent: (tokens: number) => void) {
+    super({ ttlMs, block: undefined }, used);
     this.#monotonic = monotonic;
     this.#spent = spent;
   }
@@ -85,6 +86,7 @@ export class Pool extends Hold implements Budget {
   /** Takes up what a holder reports and returns. */
   settle(request: LedgerRequest, now: number): void {
     const { sync } = request;
+    if (sync) this.terms.ttlMs = Math.max(this.terms.ttlMs, sync.ttlMs);
     const { others, own, kept } = settle(this, this.leases, request, now);
     if (!own || !sync) return;
     this.leases = [...others, { ...own, tokens: kept, used: Math.max(own.used, sync.used) }];

@@ -4,7 +4,7 @@ import { type LedgerReply, type LedgerRequest, type Link, PEEK, RESET, TAKE } fr
 import { Courier } from "../link/courier.ts";
 import { holderId } from "../link/holder-id.ts";
 import { LEASE_ONLY } from "../link/lane.ts";
-import { defaultTtlMs, type Terms } from "../link/lease-hold.ts";
+import { defaultTtlMs } from "../link/lease-hold.ts";
 import { policyOf } from "../policies/spec.ts";
 import { admits, Entry, type Heard } from "./entry.ts";
 import { Pool } from "./pool.ts";
@@ -14,7 +14,7 @@ export interface MiddleOptions {
   /** The way home: to the ledgers that it leases from. */
   home: Link;
   ambient: Ambient;
-  /** How long it leases tokens for; as lease() does unless given. */
+  /** How long it leases tokens for; 1 s unless given, or as long as its holders' own leases. */
   ttlMs?: number | undefined;
   /** Longest that a call waits for home, ms. */
   deadlineMs: number;
@@ -24,6 +24,8 @@ export interface MiddleOptions {
   tookAt?: ((request: LedgerRequest, op: number) => void) | undefined;
 }
 
+/** Short, since what a busy ledger leases it will soon have spent; long against the way home. */
+const TTL_MS = 1000;
 /** Keys that are leased at most; calls on others are all decided at home. */
 const ENTRIES_MAX = 100_000;
 /** How long a holder that stays silent is remembered: far longer than its calls wait. */
@@ -33,7 +35,7 @@ const HEARD_MS = 60_000;
 export class Tier {
   readonly #options: MiddleOptions;
   readonly #courier: Courier;
-  readonly #terms: Terms;
+  readonly #ttlMs: number;
   readonly #policies: number;
   readonly #entries = new Map<string, Entry>();
   /** Tokens of its leases that count as used, on all keys. */
@@ -43,9 +45,9 @@ export class Tier {
   #roundBy = 0;
 
   constructor(options: MiddleOptions, { policies, carry = "share", durability }: LedgerRequest) {
-    const { home, ambient, deadlineMs, onError, ttlMs = defaultTtlMs(policies.map(policyOf)) } = options;
+    const { home, ambient, deadlineMs, onError } = options;
     this.#options = options;
-    this.#terms = { ttlMs, block: undefined };
+    this.#ttlMs = options.ttlMs ?? Math.min(TTL_MS, defaultTtlMs(policies.map(policyOf)));
     this.#policies = policies.length;
     this.#courier = new Courier({
       link: { durability: durability ?? home.durability, ask: (address, request) => home.ask(address, request) },
@@ -106,7 +108,7 @@ export class Tier {
       const spent = (tokens: number) => {
         this.#used += tokens;
       };
-      entry = new Entry(new Pool(this.#terms, this.#used, monotonic, spent), this.#policies);
+      entry = new Entry(new Pool(this.#ttlMs, this.#used, monotonic, spent), this.#policies);
       if (this.#entries.size < ENTRIES_MAX) this.#entries.set(address, entry);
     }
     return entry;
@@ -175,7 +177,7 @@ export class Tier {
       if (pool.isDue(now)) this.#fetch(address, pool);
       else if (pool.isIdle(now) && heard.size === 0) this.#entries.delete(address);
     }
-    const pauseMs = this.#terms.ttlMs / 8;
+    const pauseMs = this.#ttlMs / 4;
     this.#roundBy = now + 2 * pauseMs;
     this.#cancelRound();
     this.#cancelRound = this.#options.ambient.schedule(pauseMs, () => {
