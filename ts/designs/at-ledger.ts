@@ -1,6 +1,6 @@
 import type { Bounds, Op, Outcome, Policy } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
-import { type Durability, OUTCOME_CELLS, PEEK, REFUND, RESET, TAKE } from "../ledger/messages.ts";
+import { type Durability, type LedgerReply, OUTCOME_CELLS, PEEK, REFUND, RESET, TAKE } from "../ledger/messages.ts";
 import { Courier, type LeaseKeeper } from "../link/courier.ts";
 import { Denials } from "../link/denials.ts";
 import { holderId } from "../link/holder-id.ts";
@@ -43,17 +43,23 @@ export class AtLedger {
     return { ...denial, source: "cache" };
   }
 
-  async ask(address: string, op: Op): Promise<Answer> {
+  /**
+   * Has it decided.
+   * @param key      whose refusals these are; the address unless given
+   * @param arrived  is shown the ledger's reply
+   */
+  async ask(address: string, op: Op, key = address, arrived?: (reply: LedgerReply) => void): Promise<Answer> {
     const amount = op[0] === "reset" ? 1 : op[1];
     const givesBack = op[0] === "refund" || op[0] === "reset";
-    if (givesBack) this.#denials.forget(address);
+    if (givesBack) this.#denials.forget(key);
     const delivery = await this.courier.send(address, KINDS[op[0]], amount);
     // Again: a refusal from before it may have come in meanwhile.
-    if (givesBack) this.#denials.forget(address);
+    if (givesBack) this.#denials.forget(key);
     if (!delivery) return this.#withoutLedger(address, op);
+    arrived?.(delivery.reply);
     const answer = this.#read(delivery);
     if (op[0] === "take" && !answer.admitted) {
-      this.#denials.add(address, amount, delivery.sentAt, answer);
+      this.#denials.add(key, amount, delivery.sentAt, answer);
     }
     return answer;
   }

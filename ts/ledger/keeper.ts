@@ -4,6 +4,7 @@ import type { CoreExports } from "../core/exports.ts";
 import { LimiterError } from "../errors.ts";
 import { forfeitReserved } from "./forfeit.ts";
 import { GroupCommit } from "./group-commit.ts";
+import { Load } from "./load.ts";
 import type { Durability, LedgerReply, LedgerRequest } from "./messages.ts";
 import { metersOf } from "./meters.ts";
 import type { Meters } from "./run.ts";
@@ -46,6 +47,7 @@ interface Entry {
   reserve: number;
   /** When the budget is whole, epoch ms. */
   wholeAt: number;
+  load: Load;
 }
 
 /** Calls whose outcomes take as much room as a lease does. */
@@ -82,6 +84,7 @@ export class Keeper {
     if (this.#closed) throw new LimiterError("closed", "the ledger host is closed");
     const now = this.#now();
     const entry = this.#entry(address, now);
+    const load = entry.load.add(request, now);
     const result = step(this.#meters, entry.state, entry.holders.get(request.holder), request, now);
     if (!result.replayed) {
       remember(entry, request, result.reply, now);
@@ -94,7 +97,7 @@ export class Keeper {
       entry.unsaved.add(request.holder);
     }
     await this.#settled(entry, request.durability ?? this.#host.durability, result);
-    return result.reply;
+    return load === undefined ? result.reply : { ...result.reply, load };
   }
 
   /**
@@ -156,6 +159,7 @@ export class Keeper {
       spent: 0,
       reserve: 0,
       wholeAt: now,
+      load: new Load(),
     };
     this.#evict();
     this.#entries.set(address, entry);

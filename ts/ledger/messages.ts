@@ -86,6 +86,11 @@ export interface LeaseReply {
   startsInMs: number;
   /** Until the budget is whole, if nobody takes any more. */
   resetMs: number;
+  /**
+   * The seq of the request that the lease began with. Another one than before means another lease,
+   * granted by one who doesn't know how long the holder might count on the former.
+   */
+  since?: number;
   /** Present if the holder has the rights that it asked for: tokens that were admitted beyond the limit. */
   debt?: number;
 }
@@ -100,6 +105,8 @@ export interface LedgerReply {
   outcomes: number[];
   /** Answers `sync`. */
   lease?: LeaseReply;
+  /** What the ledger is asked for this key of late, requests a second; absent: little, or not known. */
+  load?: number;
   /** Present if the ledger decided by other policies than those of the request; see step.ts. */
   policies?: PolicySpec[];
   /** Present if nothing was decided; `outcomes` is then empty. */
@@ -123,3 +130,9 @@ export interface Link {
 
 /** A link that holds something. */
 export type ClosableLink = Link & Required<Pick<Link, "close">>;
+
+/** A link that also reaches middle ledgers, which stand between here and the ledgers; see docs/regions.md. */
+export interface PlacedLink extends Link {
+  /** The link to the middle ledgers at a place of that name. */
+  at(place: string): Link;
+}

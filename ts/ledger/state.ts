@@ -28,6 +28,8 @@ export interface Lease {
   used: number;
   /** When all of them count as used, epoch ms. */
   end: number;
+  /** The seq of the request that it began with. */
+  since?: number;
   /** What the holder may do without the ledger; absent: nothing. */
   rights?: Rights;
 }

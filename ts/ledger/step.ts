@@ -5,7 +5,7 @@ import { loadAccount, untilWholeMs } from "./books.ts";
 import { loadCarried } from "./carry.ts";
 import { forfeitEnded, grant, settle, stateOf } from "./leases.ts";
 import type { LedgerReply, LedgerRequest } from "./messages.ts";
-import { endOf } from "./rights.ts";
+import { endOf, settleRights } from "./rights.ts";
 import { type Meters, Run } from "./run.ts";
 import type { HolderState, Lease, LedgerState } from "./state.ts";
 
@@ -67,14 +67,15 @@ function decide(meters: Meters, before: LedgerState | null, request: LedgerReque
   const policies = specs.map(policyOf);
   const debts = load(meters, state, policies, request, now);
   const run = new Run(meters, policies, state !== null, debts);
-  const settled = settle(run, policies, state?.leases ?? [], request, now);
+  const settled = settle(run, state?.leases ?? [], request, now);
+  settleRights(run, settled, request, now);
   for (let at = 0; at < request.ops.length; at += 2) {
     run.apply(request.ops[at] as number, request.ops[at + 1] as number, now);
   }
   const reply: LedgerReply = { v: 1, outcomes: run.outcomes };
   let { leases } = settled;
   if (request.sync) {
-    const granted = grant(run, policies, settled, request.holder, request.sync, now);
+    const granted = grant(run, settled, request, request.sync, now);
     leases = granted.leases;
     reply.lease = granted.reply;
   }
