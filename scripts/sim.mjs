@@ -2,7 +2,7 @@
 // One run: --seed N. What else is given is not drawn from the seed: --pops 8 --faults none.
 import { commandOf, FAULT_KINDS, run, scenarioOf, shrink } from "../dist/testing.js";
 
-const NUMBERS = ["seed", "pops", "load", "costMax", "durationMs", "rttMs"];
+const NUMBERS = ["seed", "pops", "load", "costMax", "durationMs", "rttMs", "slack"];
 const WORDS = ["design", "policy", "demand", "durability", "onUnreachable"];
 const OWN = ["seeds", "from"];
 

@@ -2,9 +2,9 @@ import type { Ambient, Clock, Limiter, LocalLimiter, Policy } from "./contract.t
 import { instantiate } from "./core/instantiate.ts";
 import type { Design, HolderContext, OnUnreachable, Remote } from "./designs/design.ts";
 import { type LocalDesign, local } from "./designs/local.ts";
-import { badOption, requireKnown } from "./errors.ts";
+import { badOption, requireInteger, requireKnown } from "./errors.ts";
 import type { Carry, Link } from "./ledger/messages.ts";
-import { KeyedLimiter } from "./limiter.ts";
+import { KeyedLimiter, POPS_MAX } from "./limiter.ts";
 import { TableLimiter } from "./local-limiter.ts";
 import { type Duration, toMs } from "./policies/duration.ts";
 
@@ -18,10 +18,16 @@ export interface LimiterOptions {
   /** How to reach the ledgers; from a host, such as durableObject(env.LEDGER). */
   link?: Link;
   /**
-   * What to answer when no ledger can be asked: "deny" fails closed, "allow" fails open. With a
-   * link it must be said.
+   * What to answer when no ledger can be asked: "deny" fails closed, "allow" fails open, and with
+   * lease() and optimistic() "share" admits a PoP's part of the limit, which the ledgers reserve
+   * for it. With a link it must be said.
    */
   onUnreachable?: OnUnreachable;
+  /**
+   * Points of presence that share a key, at most, a positive integer: each has that part of the
+   * limit when it is cut off. Needed by optimistic(), and by onUnreachable "share".
+   */
+  pops?: number;
   /** Longest that a call waits for a ledger; "1s" unless given. */
   deadline?: Duration;
   /**
@@ -35,7 +41,7 @@ export interface LimiterOptions {
   clock?: Clock;
 }
 
-const OPTIONS = ["policy", "name", "design", "link", "onUnreachable", "deadline", "carry", "onError", "clock"];
+const OPTIONS = ["policy", "name", "design", "link", "onUnreachable", "pops", "deadline", "carry", "onError", "clock"];
 
 /** Makes createLimiter for a platform. */
 export function limiterFor(ambient: Ambient) {
@@ -79,7 +85,7 @@ function policiesOf(policy: LimiterOptions["policy"]): readonly Policy[] {
 function remoteOf(options: LimiterOptions, design: Design): Remote | undefined {
   const { link, onUnreachable, carry = "share" } = options;
   if (!design.needsLink) {
-    for (const name of ["link", "onUnreachable", "deadline", "carry", "onError"] as const) {
+    for (const name of ["link", "onUnreachable", "pops", "deadline", "carry", "onError"] as const) {
       if (options[name] !== undefined) throw new RangeError(`design ${design.kind}() takes no ${name}`);
     }
     return undefined;
@@ -91,15 +97,24 @@ function remoteOf(options: LimiterOptions, design: Design): Remote | undefined {
       `made by a host, such as durableObject(env.LEDGER): design ${design.kind}() needs one`,
     );
   }
-  if (onUnreachable !== "deny" && onUnreachable !== "allow") {
+  const canShare = design.needsPops !== undefined;
+  if (onUnreachable !== "deny" && onUnreachable !== "allow" && (onUnreachable !== "share" || !canShare)) {
     const choice =
-      '"deny" (fail closed) or "allow" (fail open), your choice for when no ledger can be asked; it has no default';
+      '"deny" (fail closed) or "allow" (fail open)' +
+      (canShare ? ' or "share" (each PoP its part)' : "") +
+      ", your choice for when no ledger can be asked; it has no default";
     throw badOption("onUnreachable", onUnreachable, choice);
   }
+  const needsPops = design.needsPops === "always" || onUnreachable === "share";
+  if (needsPops && options.pops === undefined) {
+    const why = onUnreachable === "share" ? 'onUnreachable "share"' : `design ${design.kind}()`;
+    throw badOption("pops", options.pops, `the number of PoPs that may share a key: ${why} needs it`);
+  }
+  const pops = options.pops === undefined ? 1 : requireInteger("pops", options.pops, 1, POPS_MAX);
   if (carry !== "share" && carry !== "used" && carry !== "reset") {
     throw badOption("carry", carry, '"share", "used" or "reset"');
   }
   const { onError } = options;
   if (onError !== undefined && typeof onError !== "function") throw badOption("onError", onError, "a function");
-  return { link, onUnreachable, carry, onError, deadlineMs: toMs("deadline", options.deadline ?? "1s") };
+  return { link, onUnreachable, pops, carry, onError, deadlineMs: toMs("deadline", options.deadline ?? "1s") };
 }

@@ -8,6 +8,7 @@ export type { LimiterOptions } from "./create-limiter.ts";
 export { type ExactOptions, exact } from "./designs/exact.ts";
 export { type LeaseOptions, lease } from "./designs/lease.ts";
 export { type LocalDesign, type LocalOptions, local } from "./designs/local.ts";
+export { type OptimisticOptions, optimistic } from "./designs/optimistic.ts";
 export { LimiterError, type LimiterErrorCode } from "./errors.ts";
 export { lazy, reserve, strict } from "./ledger/durability.ts";
 export type { Carry, ClosableLink, Durability, Link } from "./ledger/messages.ts";

@@ -22,6 +22,9 @@ import { toMs } from "./policies/duration.ts";
 import { Takes } from "./takes.ts";
 import { WaitingRoom } from "./wait.ts";
 
+/** Points of presence, at most. */
+export const POPS_MAX = 1_000_000;
+
 /** A limiter: keys, costs and decisions around what a design's holder decides. */
 export class KeyedLimiter implements Limiter {
   readonly name: string;
@@ -78,7 +81,7 @@ export class KeyedLimiter implements Limiter {
 
   bounds(options: BoundsOptions = {}): Bounds {
     requireKnown("bounds", options, ["pops", "rtt"]);
-    const pops = requireInteger("pops", options.pops ?? 1, 1, 1_000_000);
+    const pops = options.pops === undefined ? undefined : requireInteger("pops", options.pops, 1, POPS_MAX);
     return this.#holder.bounds({ pops, rttMs: toMs("rtt", options.rtt ?? 0, 0) });
   }
 

@@ -56,7 +56,7 @@ describe("the search catches", () => {
       { file: LEASES, right: "run.book(spent)", wrong: "" },
       { file: LEASES, right: "run.leased += granted", wrong: "run.book(granted)" },
       { file: LEASES, right: "let tokens = wanted", wrong: "let tokens = 0" },
-      { file: LEASES, right: "if (tokens === 0) continue", wrong: "if (tokens >= 0) continue" },
+      { file: LEASES, right: "policies.map(() => left.tokens)", wrong: "policies.map(() => 0)" },
     );
     expect(seed).toBeLessThanOrEqual(100);
   });
@@ -64,8 +64,8 @@ describe("the search catches", () => {
   test("tokens of an expired lease credited back", async () => {
     const seed = await caughtBy(lease, {
       file: LEASES,
-      right: "if (tokens === 0) continue",
-      wrong: "if (tokens >= 0) continue",
+      right: "policies.map(() => left.tokens)",
+      wrong: "policies.map(() => 0)",
     });
     expect(seed).toBeLessThanOrEqual(100);
   });
@@ -78,12 +78,12 @@ describe("the search catches", () => {
       { ...lease, demand: "greedy", load: 3, pops: 5, durationMs: 16_000, faults },
       { file: LEASES, right: "    ttlMs,\n    later: keptLater", wrong: "    ttlMs: end,\n    later: keptLater" },
       {
-        file: "ts/designs/lease-hold.ts",
+        file: "ts/designs/hold.ts",
         right: "Math.max(this.end, sentAt + reply.ttlMs)",
         wrong: "Math.max(this.end, reply.ttlMs)",
       },
       {
-        file: "ts/designs/lease.ts",
+        file: "ts/designs/lease-holder.ts",
         right: "this.#ambient = ambient",
         wrong: "this.#ambient = { ...ambient, monotonic: ambient.now }",
       },

@@ -33,7 +33,10 @@ const LAYERS: Record<string, readonly string[]> = {
  */
 const SIBLINGS: Record<string, { shared: readonly string[]; gather: readonly string[] }> = {
   policies: { shared: ["duration.ts", "reduce.ts", "spec.ts"], gather: ["spec.ts"] },
-  designs: { shared: ["design.ts", "at-ledger.ts"], gather: [] },
+  designs: {
+    shared: ["design.ts", "at-ledger.ts", "lease-holder.ts", "hold.ts", "alone.ts", "share.ts", "terms.ts"],
+    gather: [],
+  },
   hosts: {
     shared: [
       "ambient.ts",

@@ -18,7 +18,7 @@ export class AtLedger {
   readonly #policies: readonly Policy[];
   readonly #monotonic: () => number;
   readonly #durability: Durability;
-  readonly #allow: boolean;
+  readonly failsOpen: boolean;
   readonly #denials: Denials;
   #cached = 0;
   #fallback = 0;
@@ -27,7 +27,7 @@ export class AtLedger {
     this.#policies = policies;
     this.#monotonic = () => ambient.monotonic();
     this.#durability = remote.link.durability;
-    this.#allow = remote.onUnreachable === "allow";
+    this.failsOpen = remote.onUnreachable === "allow";
     this.#denials = new Denials(denialsMax);
     const { link, deadlineMs, carry, onError } = remote;
     const specs = policies.map((policy) => policy.spec);
@@ -78,12 +78,15 @@ export class AtLedger {
   }
 
   #withoutLedger(address: string, op: Op): Answer {
-    if (op[0] !== "take") {
-      const cause = this.courier.lastError;
-      throw new LimiterError("unreachable", "the ledger gave no answer within the deadline", { cause });
-    }
+    if (op[0] === "take") return this.fallback(address);
+    const cause = this.courier.lastError;
+    throw new LimiterError("unreachable", "the ledger gave no answer within the deadline", { cause });
+  }
+
+  /** The answer to a take that no ledger decides, as the user chose it. */
+  fallback(address: string): Answer {
     this.#fallback++;
-    const admitted = this.#allow;
+    const admitted = this.failsOpen;
     const retryAfterMs = admitted ? 0 : Math.max(1, Math.ceil(this.courier.blockedMs(address)));
     return { admitted, remaining: 0, retryAfterMs, resetMs: 0, source: "fallback", unreachable: true };
   }

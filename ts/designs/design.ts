@@ -24,18 +24,21 @@ export interface Holder {
    * those that it gives null.
    */
   atHand?(address: string, op: Op): Answer | null;
-  bounds(surroundings: { pops: number; rttMs: number }): Bounds;
+  /** @param surroundings  pops: as configured, or 1, unless given */
+  bounds(surroundings: { pops: number | undefined; rttMs: number }): Bounds;
   stats(): Record<string, number>;
   close(): Promise<void>;
 }
 
 /** What the user chose for when no ledger can be asked. */
-export type OnUnreachable = "deny" | "allow";
+export type OnUnreachable = "deny" | "allow" | "share";
 
 /** A design's way to ledgers, and what to do without it. */
 export interface Remote {
   link: Link;
   onUnreachable: OnUnreachable;
+  /** Points of presence; 1 unless given. */
+  pops: number;
   deadlineMs: number;
   carry: Carry;
   onError: ((error: unknown) => void) | undefined;
@@ -58,6 +61,8 @@ export interface HolderContext {
 export interface Design {
   readonly kind: string;
   readonly needsLink: boolean;
+  /** Whether it has a use for `pops`: undefined for none, or which of its settings need it. */
+  readonly needsPops?: "always" | "to share";
   /** Makes the limiter's holder. Called once, by createLimiter. */
   hold(context: HolderContext): Holder;
 }

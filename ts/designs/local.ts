@@ -71,7 +71,7 @@ export function local(options: LocalOptions = {}): LocalDesign {
       return {
         table: open,
         ask: async (address, op, now) => answer(open(), address, op, now),
-        bounds: ({ pops }) => boundsOf(policies, pops),
+        bounds: ({ pops = 1 }) => boundsOf(policies, pops),
         stats: () => open().stats(),
         close: async () => {
           table = undefined;

@@ -1,6 +1,7 @@
 import { policyOf } from "../policies/spec.ts";
+import { book } from "./books.ts";
 import { forfeitEnded } from "./leases.ts";
-import { book, type Meters } from "./run.ts";
+import type { Meters } from "./run.ts";
 import type { LedgerState } from "./state.ts";
 
 /**

@@ -5,52 +5,88 @@
 // booked in it or are leased at its end: together no more than the policy allows.
 import type { Policy } from "../contract.ts";
 import { policyOf } from "../policies/spec.ts";
+import { book, loadAccount } from "./books.ts";
+import { guarded, unguarded } from "./guard.ts";
 import type { LeaseReply, LeaseRequest, LedgerRequest } from "./messages.ts";
-import { book, type Meters, type Run } from "./run.ts";
-import type { Lease, LedgerState } from "./state.ts";
+import { checkRights, endOf, renewed, reservedFor, spilledOf } from "./rights.ts";
+import type { Meters, Run } from "./run.ts";
+import type { Lease, LedgerState, Rights } from "./state.ts";
 
 /** Longest lease. */
 export const TTL_MS_MAX = 300_000;
 
-/**
- * How long a ledger waits so that a holder has surely counted `ms`.
- *
- * Clocks drift, and in Workers a clock stands still between I/O: 2 % and 50 ms are more than
- * that. No time of day ever crosses the network.
- */
-export function guarded(ms: number): number {
-  return Math.ceil(ms * 1.02) + 50;
-}
-
-/** The longest that a holder may count so that guarded() is no more than `ms`; 0: not at all. */
-function unguarded(ms: number): number {
-  return Math.max(Math.floor((ms - 50) / 1.02), 0);
-}
-
-/** Counts what ended unreported as used, at its end: nobody knows what a silent holder spent. */
+/** Books what ended unreported as used: nobody knows what a silent holder spent. */
 export function forfeitEnded(meters: Meters, state: LedgerState, now: number): LedgerState {
   if (!state.leases) return state;
-  // An end beyond any ttl means that the clock was set back.
-  const latest = now + guarded(TTL_MS_MAX);
-  if (!state.leases.some(({ end }) => end <= now || end > latest)) return state;
-  const ended = state.leases.filter(({ end }) => end <= now).sort((a, b) => a.end - b.end);
+  const policies = state.policies.map(policyOf);
+  const leases: Lease[] = [];
+  const booked: Booked[] = [];
+  for (const lease of state.leases) {
+    const left = leftOf(policies, lease, now, booked);
+    if (left) leases.push(left);
+  }
+  if (leases.length === state.leases.length && leases.every((lease, nth) => lease === state.leases?.[nth]))
+    return state;
+  booked.sort((a, b) => a.at - b.at);
+  const debts: number[] = [];
   const keys = state.keys.map((key, index) => {
     const meter = meters(index);
-    const policy = policyOf(state.policies[index] as never);
-    let settled = key;
-    for (const { tokens, end } of ended) {
-      if (tokens === 0) continue;
-      meter.load(policy, settled, Math.max(end, settled.at));
-      book(meter, tokens);
-      settled = meter.save();
+    const policy = policies[index] as Policy;
+    const account = { key, debt: state.debts?.[index] ?? 0 };
+    for (const { at, tokens } of booked) {
+      account.debt = loadAccount(meter, policy, account, Math.max(at, account.key.at));
+      account.debt += book(meter, tokens[index] as number);
+      account.key = meter.save();
     }
-    return settled;
+    debts.push(account.debt);
+    return account.key;
   });
-  const { leases: _, ...rest } = { ...state, keys };
-  const left = state.leases
-    .filter(({ end }) => end > now)
-    .map((lease) => ({ ...lease, end: Math.min(lease.end, latest) }));
-  return left.length > 0 ? { ...rest, leases: left } : rest;
+  return stateOf({ ...state, keys }, debts, leases);
+}
+
+/** Tokens that count as used from `at` on, under each policy. */
+interface Booked {
+  at: number;
+  tokens: readonly number[];
+}
+
+/** What is left of a lease at `now`; what isn't is added to `booked`. */
+function leftOf(policies: readonly Policy[], lease: Lease, now: number, booked: Booked[]): Lease | null {
+  // An end beyond any ttl means that the clock was set back.
+  const latest = now + guarded(TTL_MS_MAX);
+  let left = lease.end > latest ? { ...lease, end: latest } : lease;
+  if (left.end <= now && (left.tokens > 0 || !left.rights)) {
+    booked.push({ at: left.end, tokens: policies.map(() => left.tokens) });
+    left = { ...left, tokens: 0, want: 0 };
+  }
+  const rights = left.rights && rightsLeft(policies, left.rights, now, booked);
+  if (rights === left.rights) return left.end <= now && !rights ? null : left;
+  const { rights: _, ...lasting } = left;
+  if (rights) return { ...lasting, rights };
+  return left.end <= now ? null : lasting;
+}
+
+function rightsLeft(policies: readonly Policy[], rights: Rights, now: number, booked: Booked[]): Rights | undefined {
+  // As above. How long the holder has been silent isn't known then: perhaps long.
+  if (rights.at > now) return { ...rights, at: now, heardAt: 0, bookedTo: now };
+  const spilled = policies.map((policy) => spilledOf(policy, rights, now));
+  if (spilled.some((tokens) => tokens > 0)) booked.push({ at: rights.bookedTo, tokens: spilled });
+  const end = endOf(rights);
+  if (end <= now) {
+    const unknown = policies.map((policy) => rights.overdraft + reservedFor(policy, rights, end));
+    booked.push({ at: end, tokens: unknown });
+    return undefined;
+  }
+  return spilled.some((tokens) => tokens > 0) ? { ...rights, bookedTo: now } : rights;
+}
+
+/** The state with these debts and leases, without the ones that say nothing. */
+export function stateOf(state: LedgerState, debts: readonly number[], leases: Lease[]): LedgerState {
+  const { debts: _, leases: __, ...rest } = state;
+  const next: LedgerState = rest;
+  if (debts.some((debt) => debt > 0)) next.debts = [...debts];
+  if (leases.length > 0) next.leases = leases;
+  return next;
 }
 
 /** The leases of a key while one holder's is dealt with. */
@@ -61,10 +97,20 @@ export interface Settled {
   own: Lease | undefined;
   /** Tokens that the holder keeps. */
   kept: number;
+  /** Its rights from now on. */
+  rights: Rights | undefined;
+  /** Everyone's rights. */
+  silent: Rights[];
 }
 
 /** Books what the holder reports as used, takes back what it returns, and reserves the rest. */
-export function settle(run: Run, leases: Lease[], { holder, sync }: LedgerRequest, now: number): Settled {
+export function settle(
+  run: Run,
+  policies: readonly Policy[],
+  leases: Lease[],
+  { holder, sync }: LedgerRequest,
+  now: number,
+): Settled {
   if (sync) check(sync);
   const own = leases.find((lease) => lease.holder === holder);
   const others = leases.filter((lease) => lease !== own);
@@ -74,9 +120,19 @@ export function settle(run: Run, leases: Lease[], { holder, sync }: LedgerReques
     run.book(spent);
     kept = Math.min(own.tokens - spent, sync.held + sync.later);
   }
+  if (own?.rights && sync?.rights) {
+    const { overdrawn, shared } = sync.rights;
+    run.book(Math.max(overdrawn - own.rights.overdrawn, 0));
+    const taken = Math.max(shared - own.rights.shared, 0);
+    run.bookEach((index) => Math.min(taken, reservedFor(policies[index] as Policy, own.rights as Rights, now)));
+  }
+  const rights = rightsOf(sync, own, others, now);
   run.leased = others.reduce((sum, { tokens }) => sum + tokens, kept);
-  run.firstEndMs = Math.min(...leases.map(({ end }) => end)) - now;
-  return { leases, others, own, kept };
+  const silent = others.flatMap((lease) => lease.rights ?? []);
+  if (rights) silent.push(rights);
+  reserveShares(run, policies, silent, now);
+  run.firstEndMs = Math.min(...leases.map(freeAt)) - now;
+  return { leases, others, own, kept, rights, silent };
 }
 
 /**
@@ -89,7 +145,7 @@ export function settle(run: Run, leases: Lease[], { holder, sync }: LedgerReques
 export function grant(
   run: Run,
   policies: readonly Policy[],
-  { leases, others, own, kept }: Settled,
+  { leases, others, own, kept, rights, silent }: Settled,
   holder: string,
   sync: LeaseRequest,
   now: number,
@@ -103,9 +159,12 @@ export function grant(
   const room = ttlMs === 0 ? 0 : Math.max(Math.min(sync.ask, half - run.leased), 0);
   const granted = Math.max(Math.min(room, most - kept, free), 0);
   run.leased += granted;
+  const debt = Math.max(-free, 0);
   const withinMs = Math.floor(ttlMs / 2);
   const refill = Math.min(half, ...policies.map((policy) => refillOf(policy, withinMs)));
   const mostLater = sync.later > 0 || refill < 1 ? 0 : (sync.block ?? Math.max(Math.floor(refill * share), 1));
+  // What shares yield by then is not to be had by then.
+  reserveShares(run, policies, silent, now + guarded(withinMs));
   const { tokens: later, startsInMs } = grantLater(run, Math.min(room, mostLater - kept) - granted, withinMs);
   const keptLater = Math.min(sync.later, kept);
   const reply: LeaseReply = {
@@ -115,11 +174,34 @@ export function grant(
     startsInMs,
     resetMs: run.wholeAt(now) - now,
   };
+  if (rights) reply.debt = debt;
   const tokens = kept + granted + later;
   // Without tokens a lease says that its holder would have some: it has its part in the sharing.
-  if (tokens === 0 && (!own || sync.ask === 0)) return { leases: own ? others : leases, reply };
-  const lease = { holder, tokens, want, used: sync.used, end: Math.max(own?.end ?? 0, end) };
+  if (tokens === 0 && !rights && (!own || sync.ask === 0)) return { leases: own ? others : leases, reply };
+  const lease: Lease = { holder, tokens, want, used: sync.used, end: Math.max(own?.end ?? 0, end) };
+  if (rights) lease.rights = rights;
   return { leases: [...others, lease], reply };
+}
+
+/** Reserves what the holders may have taken from their shares by `at`. */
+function reserveShares(run: Run, policies: readonly Policy[], silent: readonly Rights[], at: number): void {
+  run.reserve((index) => {
+    const policy = policies[index] as Policy;
+    return silent.reduce((sum, rights) => sum + reservedFor(policy, rights, at) + spilledOf(policy, rights, at), 0);
+  });
+}
+
+/** When what is reserved for it will be free at the latest. */
+function freeAt({ tokens, end, rights }: Lease): number {
+  return tokens > 0 || !rights ? end : endOf(rights);
+}
+
+/** The holder's rights after its request: it keeps those that it has, and gets some while there are any. */
+function rightsOf(sync: LeaseRequest | undefined, own: Lease | undefined, others: Lease[], now: number) {
+  if (!sync?.rights) return own?.rights;
+  if (!sync.rights.keep) return undefined;
+  const taken = others.filter((lease) => lease.rights).length;
+  return own?.rights || taken < sync.rights.pops ? renewed(own?.rights, sync.rights, now) : undefined;
 }
 
 /** As many of `wanted` tokens as the budget grows by within `withinMs`, and when they are there. */
@@ -150,16 +232,8 @@ function termOf(policies: readonly Policy[], ttlMs: number, now: number): { ttlM
   return { ttlMs: Math.min(ttlMs, unguarded(longest)), end: now + longest };
 }
 
-/** Ms in which an empty budget becomes whole. */
-export function untilWholeMs(policies: readonly Policy[]): number {
-  const each = policies.map(({ spec, constants }) => {
-    if (spec.kind === "tokenBucket") return Math.ceil((constants[2] as number) / (constants[0] as number));
-    return spec.kind === "fixedWindow" ? spec.window : spec.window + spec.resolution;
-  });
-  return Math.max(...each);
-}
-
-function check({ used, held, later, ask, ttlMs, block = 1 }: LeaseRequest): void {
+function check({ used, held, later, ask, ttlMs, block = 1, rights }: LeaseRequest): void {
+  if (rights) checkRights(rights);
   const whole = [used, held, later, ask, ttlMs - 1, block - 1].every(
     (value) => Number.isSafeInteger(value) && value >= 0,
   );

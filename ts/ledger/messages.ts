@@ -50,6 +50,28 @@ export interface LeaseRequest {
   ttlMs: number;
   /** Most tokens in a lease; adapted to the budget and to the number of holders unless given. */
   block?: number;
+  /** Present if the holder would admit more than it has leased while it hears nothing. */
+  rights?: RightsRequest;
+}
+
+/** What a holder would like to do without the ledger, and what it did; see rights.ts. */
+export interface RightsRequest {
+  /** Holders that have rights to a key, at most; each has that part of the rate as its share. */
+  pops: number;
+  /** How long it hears nothing before it takes from its share, ms. */
+  blindMs: number;
+  /** Whether it takes from its share then. */
+  share: boolean;
+  /** Tokens that it overdraws at most until it hears from the ledger. */
+  overdraft: number;
+  /** Tokens that it overdrew, and took from its share, since it began with this key. */
+  overdrawn: number;
+  shared: number;
+  /** Counts its requests on this key; the last one that it heard the answer to, 0 for none. */
+  asked: number;
+  heard: number;
+  /** false: it gives its rights up. */
+  keep: boolean;
 }
 
 /** What a holder may spend without asking. */
@@ -64,6 +86,8 @@ export interface LeaseReply {
   startsInMs: number;
   /** Until the budget is whole, if nobody takes any more. */
   resetMs: number;
+  /** Present if the holder has the rights that it asked for: tokens that were admitted beyond the limit. */
+  debt?: number;
 }
 
 /** Numbers of one policy's outcome in a reply. */

@@ -1,14 +1,10 @@
 import type { Policy } from "../contract.ts";
 import type { Meter } from "../core/meter.ts";
+import { book, untilWholeMs } from "./books.ts";
 import { PEEK, REFUND, RESET, TAKE } from "./messages.ts";
 
 /** The arithmetic that a ledger works with: one meter for each of several policies. */
 export type Meters = (index: number) => Meter;
-
-/** Counts `tokens` as used, as far as there are any left: what has been admitted can't be refused. */
-export function book(meter: Meter, tokens: number): void {
-  if (tokens > 0 && !meter.decide(tokens, true) && meter.remaining > 0) meter.decide(meter.remaining, true);
-}
 
 /** The ops of one request, applied to the loaded meters one after the other. */
 export class Run {
@@ -18,16 +14,21 @@ export class Run {
   admitted = 0;
   /** Tokens that are leased out, and so reserved. */
   leased = 0;
+  /** Tokens that were admitted beyond each policy, and are reserved until it can pay. */
+  readonly debts: number[];
   /** Until the first of those leases ends, ms. */
   firstEndMs = 0;
   readonly #meters: Meters;
   readonly #policies: readonly Policy[];
   readonly #known: boolean;
+  #shares: readonly number[] = [];
 
-  constructor(meters: Meters, policies: readonly Policy[], known: boolean) {
+  /** @param debts  of each policy, as the meters were loaded */
+  constructor(meters: Meters, policies: readonly Policy[], known: boolean, debts: number[]) {
     this.#meters = meters;
     this.#policies = policies;
     this.#known = known;
+    this.debts = debts;
   }
 
   apply(kind: number, amount: number, now: number): void {
@@ -52,25 +53,41 @@ export class Run {
 
   /** Counts tokens as used that a holder has spent. */
   book(tokens: number): void {
-    for (let index = 0; index < this.#policies.length; index++) book(this.#meters(index), tokens);
+    this.bookEach(() => tokens);
   }
 
-  /** Whole tokens that every policy has left, those that are leased aside; negative: promised ahead. */
+  /** The same, with a number for each policy. */
+  bookEach(tokens: (index: number) => number): void {
+    for (let index = 0; index < this.#policies.length; index++) {
+      this.debts[index] = (this.debts[index] ?? 0) + book(this.#meters(index), tokens(index));
+    }
+  }
+
+  /** Reserves so many tokens of each policy besides those that are leased. */
+  reserve(tokens: (index: number) => number): void {
+    this.#shares = this.#policies.map((_, index) => tokens(index));
+  }
+
+  #reserved(index: number): number {
+    return this.leased + (this.#shares[index] ?? 0) + (this.debts[index] ?? 0);
+  }
+
+  /** Whole tokens that every policy has left, those that are reserved aside; negative: promised ahead. */
   free(): number {
     let least = Number.POSITIVE_INFINITY;
     for (let index = 0; index < this.#policies.length; index++) {
       this.#meters(index).decide(1, false);
-      least = Math.min(least, this.#meters(index).remaining - this.leased);
+      least = Math.min(least, this.#meters(index).remaining - this.#reserved(index));
     }
     return least;
   }
 
-  /** Ms until every policy has `tokens` besides those that are leased; null: not before a lease ends. */
+  /** Ms until every policy has `tokens` besides those that are reserved; null: not before a lease ends. */
   waitFor(tokens: number): number | null {
     let longest = 0;
     for (let index = 0; index < this.#policies.length; index++) {
       const meter = this.#meters(index);
-      meter.decide(tokens + this.leased, false);
+      meter.decide(tokens + this.#reserved(index), false);
       if (meter.retryAfterMs < 0) return null;
       longest = Math.max(longest, meter.retryAfterMs);
     }
@@ -90,7 +107,11 @@ export class Run {
   }
 
   #refund(count: number): void {
-    for (let index = 0; index < this.#policies.length; index++) this.#meters(index).refund(count);
+    for (let index = 0; index < this.#policies.length; index++) {
+      const owed = Math.min(this.debts[index] ?? 0, count);
+      this.debts[index] = (this.debts[index] ?? 0) - owed;
+      if (count > owed) this.#meters(index).refund(count - owed);
+    }
     this.changed ||= this.#known;
     this.freed ||= this.changed;
     this.#look(1);
@@ -98,6 +119,7 @@ export class Run {
 
   #reset(now: number): void {
     for (const [index, policy] of this.#policies.entries()) this.#meters(index).load(policy, null, now);
+    this.debts.fill(0);
     this.changed ||= this.#known;
     this.freed ||= this.changed;
     this.#look(1);
@@ -111,22 +133,25 @@ export class Run {
 
   #decide(index: number, cost: number, commit: boolean): boolean {
     const meter = this.#meters(index);
-    if (this.leased === 0) {
+    const reserved = this.#reserved(index);
+    if (reserved === 0) {
       const admitted = meter.decide(cost, commit);
       this.outcomes.push(admitted ? 1 : 0, meter.remaining, meter.retryAfterMs, meter.resetMs);
       return admitted;
     }
-    const admitted = meter.decide(cost + this.leased, false);
+    const admitted = meter.decide(cost + reserved, false);
     const retryAfterMs = admitted ? 0 : this.#retryAfterMs(meter, index, cost);
     meter.decide(cost, admitted && commit);
-    const remaining = Math.max(meter.remaining - this.leased, 0);
+    const remaining = Math.max(meter.remaining - reserved, 0);
     this.outcomes.push(admitted ? 1 : 0, remaining, retryAfterMs, meter.resetMs);
     return admitted;
   }
 
-  /** As the meter has just said; where leases must end first, when the first of them does. */
+  /** As the meter has just said; where it waits for more than that, when the first part of it may be over. */
   #retryAfterMs(meter: Meter, index: number, cost: number): number {
-    const { capacity } = this.#policies[index] as Policy;
-    return meter.retryAfterMs >= 0 || cost > capacity ? meter.retryAfterMs : Math.max(this.firstEndMs, 1);
+    const policy = this.#policies[index] as Policy;
+    if (meter.retryAfterMs >= 0 || cost > policy.capacity) return meter.retryAfterMs;
+    const debtMs = (this.debts[index] ?? 0) > 0 ? untilWholeMs(policy) : Number.POSITIVE_INFINITY;
+    return Math.max(Math.min(this.firstEndMs, debtMs), 1);
   }
 }

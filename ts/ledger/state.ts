@@ -12,6 +12,8 @@ export interface LedgerState {
   since: number;
   /** Tokens that may have been admitted since this was stored; absent: none. See keeper.ts. */
   reserved?: number;
+  /** Tokens that were admitted beyond what each policy had; absent: none. They are paid before anything else. */
+  debts?: number[];
   /** What is leased out; absent: nothing. */
   leases?: Lease[];
 }
@@ -26,6 +28,25 @@ export interface Lease {
   used: number;
   /** When all of them count as used, epoch ms. */
   end: number;
+  /** What the holder may do without the ledger; absent: nothing. */
+  rights?: Rights;
+}
+
+/** What a holder may admit while it hears nothing, and what of it has been counted. */
+export interface Rights {
+  pops: number;
+  blindMs: number;
+  share: boolean;
+  overdraft: number;
+  overdrawn: number;
+  shared: number;
+  /** The last request, and when it came, epoch ms. */
+  asked: number;
+  at: number;
+  /** When the last request came whose answer the holder has heard. */
+  heardAt: number;
+  /** Until when what its share yields is booked, as far as it doesn't save it up. */
+  bookedTo: number;
 }
 
 /**

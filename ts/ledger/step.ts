@@ -1,11 +1,13 @@
 import type { Policy, PolicySpec } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
 import { policyOf } from "../policies/spec.ts";
+import { loadAccount, untilWholeMs } from "./books.ts";
 import { loadCarried } from "./carry.ts";
-import { forfeitEnded, grant, settle, untilWholeMs } from "./leases.ts";
+import { forfeitEnded, grant, settle, stateOf } from "./leases.ts";
 import type { LedgerReply, LedgerRequest } from "./messages.ts";
+import { endOf } from "./rights.ts";
 import { type Meters, Run } from "./run.ts";
-import type { HolderState, LedgerState } from "./state.ts";
+import type { HolderState, Lease, LedgerState } from "./state.ts";
 
 /** Shortest time between two changes of a key's policies. */
 // While a fleet is rolled over, old and new limiters ask in turn. Were each to change the
@@ -63,9 +65,9 @@ function decide(meters: Meters, before: LedgerState | null, request: LedgerReque
   const state = before && forfeitEnded(meters, before, now);
   const specs = lasting(state, request, now);
   const policies = specs.map(policyOf);
-  load(meters, state, policies, request, now);
-  const run = new Run(meters, policies, state !== null);
-  const settled = settle(run, state?.leases ?? [], request, now);
+  const debts = load(meters, state, policies, request, now);
+  const run = new Run(meters, policies, state !== null, debts);
+  const settled = settle(run, policies, state?.leases ?? [], request, now);
   for (let at = 0; at < request.ops.length; at += 2) {
     run.apply(request.ops[at] as number, request.ops[at + 1] as number, now);
   }
@@ -82,12 +84,11 @@ function decide(meters: Meters, before: LedgerState | null, request: LedgerReque
   // A clock that was set back is a change too, or what was held would stay in the future.
   const setBack = state?.keys.some((key) => key.at > now) ?? false;
   const changed = run.changed || leased || setBack || state !== before;
-  const wake = Math.max(run.wholeAt(now), ...leases.map(({ end }) => end + untilWholeMs(policies)));
+  const wake = wakeOf(run, policies, leases, now);
   if (!changed) return { state, reply, replayed: false, changed, leased, freed, admitted, wake };
   const since = state === null ? 0 : sameSpecs(state.policies, specs) ? state.since : now;
   const keys = policies.map((_, index) => meters(index).save());
-  const next: LedgerState = { v: 1, policies: specs, keys, since };
-  if (leases.length > 0) next.leases = leases;
+  const next = stateOf({ v: 1, policies: specs, keys, since }, run.debts, leases);
   return { state: next, reply, replayed: false, changed, leased, freed, admitted, wake };
 }
 
@@ -99,17 +100,31 @@ function lasting(state: LedgerState | null, request: LedgerRequest, now: number)
   return settled ? request.policies : state.policies;
 }
 
-/** Loads the key under each policy: the very same one's state, else the one's in its place. */
-function load(meters: Meters, state: LedgerState | null, to: Policy[], request: LedgerRequest, now: number): void {
-  for (const [index, policy] of to.entries()) {
+/** When the budget is whole again, whatever its holders do. */
+function wakeOf(run: Run, policies: readonly Policy[], leases: readonly Lease[], now: number): number {
+  const wholeMs = Math.max(...policies.map(untilWholeMs));
+  const owed = Math.max(...run.debts.map((debt, index) => Math.ceil(debt / (policies[index] as Policy).capacity)));
+  const ends = leases.map(({ end, rights }) => Math.max(end, rights ? endOf(rights) : 0) + wholeMs);
+  return Math.max(run.wholeAt(now), ...ends) + owed * wholeMs;
+}
+
+/**
+ * Loads the key under each policy: the very same one's state, else the one's in its place.
+ * Returns what it owes under each of them.
+ */
+function load(meters: Meters, state: LedgerState | null, to: Policy[], request: LedgerRequest, now: number): number[] {
+  const carry = request.carry ?? "share";
+  return to.map((policy, index) => {
     const same = state?.policies.findIndex((spec) => sameSpec(spec, policy.spec)) ?? -1;
     const from = same >= 0 ? same : index;
     const key = state?.keys[from];
     const spec = state?.policies[from];
+    const debt = state?.debts?.[from] ?? 0;
+    if (key && same >= 0) return loadAccount(meters(index), policy, { key, debt }, now);
     if (!key || !spec) meters(index).load(policy, null, now);
-    else if (same >= 0) meters(index).load(policy, key, now);
-    else loadCarried(meters(index), policyOf(spec), policy, key, now, request.carry ?? "share");
-  }
+    else loadCarried(meters(index), policyOf(spec), policy, key, now, carry);
+    return carry === "reset" ? 0 : debt;
+  });
 }
 
 function sameSpecs(a: readonly PolicySpec[], b: readonly PolicySpec[]): boolean {

@@ -1,8 +1,10 @@
 // A scenario is a run in plain words: what a line of the command says, and what a seed draws.
-import type { Design } from "../designs/design.ts";
+import type { Design, OnUnreachable } from "../designs/design.ts";
 import { exact } from "../designs/exact.ts";
 import { lease } from "../designs/lease.ts";
+import { optimistic } from "../designs/optimistic.ts";
 import { lazy, reserve, strict } from "../ledger/durability.ts";
+import { shareOf } from "../ledger/rights.ts";
 import { parsePolicy } from "../policies/parse.ts";
 import { DEMAND_KINDS, type DemandKind } from "./demand.ts";
 import { FAULT_KINDS, type FaultKind, type Report, type SimulateOptions, simulate } from "./simulate.ts";
@@ -20,7 +22,9 @@ export interface Scenario {
   durationMs: number;
   rttMs: number;
   durability: "strict" | "reserve" | "lazy";
-  onUnreachable: "deny" | "allow";
+  onUnreachable: OnUnreachable;
+  /** The limiters' option `pops`, as a multiple of the holders that there are: some crash. */
+  slack: number;
   faults: readonly FaultKind[];
 }
 
@@ -46,6 +50,13 @@ const DESIGNS: Record<string, readonly string[]> = {
     "lease:ttl=500,block=20",
     "lease:ttl=2s,block=5",
   ],
+  optimistic: [
+    "optimistic",
+    "optimistic:every=200,blind=1s",
+    "optimistic:every=100,blind=500,overdraft=0.5",
+    "optimistic:every=500,blind=2s,overdraft=0.25,maxUnsynced=20",
+    "optimistic:every=200,blind=1s,overdraft=0",
+  ],
 };
 
 /** What the seed draws, but for what is `given`. */
@@ -64,17 +75,26 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
     durationMs: oneOf([4000, 8000, 16_000]),
     rttMs: oneOf([4, 40, 160]),
     durability: oneOf(["strict", "strict", "reserve", "lazy"] as const),
-    onUnreachable: "deny",
+    onUnreachable: oneOf(["deny", "share"] as const),
+    slack: oneOf([1, 1, 3, 0.4]),
     // All of them in half of the runs; in the others it shows which one matters.
     faults: random() < 0.5 ? FAULT_KINDS : FAULT_KINDS.filter(() => random() < 0.4),
   };
   const scenario = { ...drawn, ...given };
-  return { ...scenario, design: oneOf(DESIGNS[scenario.design] ?? [scenario.design]) };
+  scenario.design = oneOf(DESIGNS[scenario.design] ?? [scenario.design]);
+  if (given.onUnreachable === undefined && !canShare(scenario)) scenario.onUnreachable = "deny";
+  return scenario;
+}
+
+/** Whether each holder's share is a token or more. */
+function canShare({ design, policy, pops, slack }: Scenario): boolean {
+  if (design.startsWith("exact")) return false;
+  return policy.split("+").every((one) => shareOf(parsePolicy(one), Math.ceil(pops * slack)) > 0);
 }
 
 /** Runs it. @throws {RangeError} it says something impossible */
 export function run(scenario: Scenario): Promise<Report> {
-  const { seed, pops, demand, load, costMax, durationMs, rttMs, onUnreachable, faults } = scenario;
+  const { seed, pops, demand, load, costMax, durationMs, rttMs, onUnreachable, slack, faults } = scenario;
   const options: SimulateOptions = {
     seed,
     policies: scenario.policy.split("+").map(parsePolicy),
@@ -85,6 +105,7 @@ export function run(scenario: Scenario): Promise<Report> {
     rttMs,
     durability: { strict: strict(), reserve: reserve(10), lazy: lazy({ every: 100 }) }[scenario.durability],
     onUnreachable,
+    slots: Math.ceil(pops * slack),
     faults,
   };
   return simulate(options);
@@ -128,9 +149,11 @@ function designOf(text: string): Design {
   const options: Record<string, string | number> = {};
   for (const part of list.split(",").filter((part) => part !== "")) {
     const [name = "", value = ""] = part.split("=");
-    options[name] = /^\d+$/.test(value) ? Number(value) : value;
+    options[name] = /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
   }
   if (kind === "exact") return exact(options);
   if (kind === "lease") return lease(options);
-  throw new RangeError(`design must be exact or lease, with options as in lease:block=8,ttl=5s; got "${text}"`);
+  if (kind === "optimistic") return optimistic(options);
+  const known = "exact, lease or optimistic, with options as in lease:block=8,ttl=5s";
+  throw new RangeError(`design must be ${known}; got "${text}"`);
 }

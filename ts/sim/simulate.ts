@@ -3,7 +3,7 @@
 import type { Bounds, Decision, Limiter, Policy } from "../contract.ts";
 import { limiterFor } from "../create-limiter.ts";
 import type { Design, OnUnreachable } from "../designs/design.ts";
-import type { Durability } from "../ledger/messages.ts";
+import type { Durability, Link } from "../ledger/messages.ts";
 import { type Admission, clairvoyant, overshootOf } from "./checkers.ts";
 import { Machine } from "./clocks.ts";
 import { type Call, callsOf, type Demand, GREEDY } from "./demand.ts";
@@ -49,6 +49,8 @@ export interface SimulateOptions {
   rttMs: number;
   durability: Durability;
   onUnreachable: OnUnreachable;
+  /** The limiters' option `pops`; as many as there are holders unless given. */
+  slots?: number;
   faults: readonly FaultKind[];
 }
 
@@ -80,6 +82,8 @@ const DEADLINE_MS = 500;
 /** Relative error of a clock's speed, at most: two of them stay within the leases' guard of 2 %. */
 const DRIFT = 0.0095;
 const DRAIN_MS = 60_000;
+/** How often is looked at what other holders have in hand, at most. */
+const STRANDED_MS = 5;
 
 /** Runs one simulation to its end. @throws {RangeError} what createLimiter throws */
 export async function simulate(options: SimulateOptions): Promise<Report> {
@@ -106,6 +110,7 @@ class Simulation {
   /** Tokens that callers were told the ledger had admitted. */
   #fromLedger = 0;
   #lastAt = 0;
+  #strandedAt = Number.NEGATIVE_INFINITY;
   readonly #report: Report;
 
   constructor(options: SimulateOptions) {
@@ -142,7 +147,10 @@ class Simulation {
       roundTripsPerAdmit: 0,
       writesPerAdmit: 0,
       stranded: 0,
-      bounds: (this.#pops[0] as Pop).limiter.bounds({ pops: options.pops, rtt: options.rttMs }),
+      bounds: (this.#pops[0] as Pop).limiter.bounds({
+        pops: Math.max(options.slots ?? 1, options.pops),
+        rtt: options.rttMs,
+      }),
       problems: [],
     };
   }
@@ -174,20 +182,14 @@ class Simulation {
   }
 
   #start(nth: number): Pop {
-    const { policies, design, durability, onUnreachable } = this.#options;
+    const { policies, design, durability, onUnreachable, pops, slots = pops } = this.#options;
     const machine = this.#machine(true);
-    const limiter = limiterFor(machine)({
-      policy: policies,
-      design,
-      onUnreachable,
-      deadline: DEADLINE_MS,
-      name: "sim",
-      link: {
-        durability,
-        ask: (address, request) =>
-          this.#network.carry(nth, request, (received) => this.#ledger.serve(address, received)),
-      },
-    });
+    const link: Link = {
+      durability,
+      ask: (address, request) => this.#network.carry(nth, request, (received) => this.#ledger.serve(address, received)),
+    };
+    const remote = design.needsLink ? { link, onUnreachable, pops: slots, deadline: DEADLINE_MS } : {};
+    const limiter = limiterFor(machine)({ policy: policies, design, name: "sim", ...remote });
     return { machine, limiter, waiting: 0 };
   }
 
@@ -231,6 +233,8 @@ class Simulation {
   }
 
   #refused(pop: Pop): void {
+    if (this.#world.now < this.#strandedAt + STRANDED_MS) return;
+    this.#strandedAt = this.#world.now;
     let held = 0;
     for (const other of this.#pops) if (other !== pop) held += other.limiter.stats().held ?? 0;
     this.#report.stranded = Math.max(this.#report.stranded, held);

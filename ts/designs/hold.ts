@@ -1,11 +1,20 @@
 import type { LeaseReply, LeaseRequest } from "../ledger/messages.ts";
+import { Alone, type AloneTerms } from "./alone.ts";
 
 /** What a holder would like of every key's lease. */
 export interface Terms {
   ttlMs: number;
   /** Tokens of a lease; undefined: as demand has it. */
   block: number | undefined;
+  /** What it does without the ledger; undefined: nothing. */
+  alone: AloneTerms | undefined;
+  /** Present if calls never wait for the ledger: how soon it hears of them, at the latest. */
+  eager: { everyMs: number; maxUnsynced: number } | undefined;
 }
+
+/** Demand, in tokens of half a ttl, from which on a key is worth a lease; and where calls never wait. */
+const DEMAND_MIN = 2;
+const DEMAND_MIN_EAGER = 0.05;
 
 /**
  * What one holder has of one key's budget: the tokens of its lease, and what it expects to need.
@@ -26,20 +35,29 @@ export class Hold {
   wholeAt = 0;
   /** Whether a request that nobody waits for is on its way. */
   fetching = false;
+  /** Whether the ledger has ever answered. */
+  known = false;
+  readonly alone: Alone | undefined;
   readonly #terms: Terms;
   #used: number;
+  /** What the last request told of that, and when it was made. */
+  #told: number;
+  #askedAt = Number.NEGATIVE_INFINITY;
   #rttMs = 0;
   /** Tokens asked for, each fading with time; in a steady state those of the last half ttl. */
   #demand = 0;
   #demandAt = 0;
 
   /**
-   * @param used  where to count what is used from: no less than where an earlier hold on the key
-   *              ended, so that the ledger doesn't take its last tokens for returned ones
+   * @param used   where to count what is used from: no less than where an earlier hold on the key
+   *               ended, so that the ledger doesn't take its last tokens for returned ones
+   * @param alone  the same for what is admitted without a lease
    */
-  constructor(terms: Terms, used: number) {
+  constructor(terms: Terms, used: number, alone: number) {
     this.#terms = terms;
     this.#used = used;
+    this.#told = used;
+    this.alone = terms.alone && new Alone(terms.alone, alone);
   }
 
   /** Someone asks for `cost`. */
@@ -62,6 +80,11 @@ export class Hold {
     return now < this.end ? this.tokens : 0;
   }
 
+  /** Whether there is something to give back. */
+  isHolding(now: number): boolean {
+    return (now < this.end && this.tokens + this.later > 0) || this.alone?.isIdle(now) === false;
+  }
+
   spend(cost: number): void {
     this.tokens -= cost;
     this.#used += cost;
@@ -74,15 +97,27 @@ export class Hold {
     return this.tokens <= Math.min(this.low, Math.max(this.#demandNow(now) * within, 1));
   }
 
+  /** Whether the ledger should hear of what was admitted. */
+  isUntold(now: number): boolean {
+    const { eager } = this.#terms;
+    if (!eager || this.fetching) return false;
+    const untold = this.#used - this.#told + (this.alone?.untold ?? 0);
+    return untold >= eager.maxUnsynced || now - this.#askedAt >= eager.everyMs;
+  }
+
   /** Whether its tokens should be renewed or returned: they end soon, or are too many by now. */
   isDue(now: number): boolean {
-    if (this.fetching || now >= this.end || this.tokens + this.later === 0) return false;
+    if (this.fetching) return false;
+    if (this.alone?.isDue(now)) return true;
+    if (now >= this.end || this.tokens + this.later === 0) return false;
     return this.end - now < this.#terms.ttlMs / 3 || this.tokens > 2 * this.#need(now);
   }
 
   /** Whether there is nothing to remember. */
   isIdle(now: number): boolean {
-    return !this.fetching && this.#demandNow(now) < 1 && (this.tokens + this.later === 0 || now > this.end + 60_000);
+    const wanted = this.#demandNow(now) >= (this.#terms.eager ? DEMAND_MIN_EAGER : DEMAND_MIN / 2);
+    if (this.fetching || wanted || this.alone?.isIdle(now) === false) return false;
+    return this.tokens + this.later === 0 || now > this.end + 60_000;
   }
 
   /** What to tell the ledger. What isn't kept is not to be spent any more. */
@@ -94,9 +129,13 @@ export class Hold {
     this.tokens = Math.min(this.left(now), need);
     if (need === 0) this.later = 0;
     const ask = Math.max(need - this.tokens - this.later, 0);
-    if (had === 0 && ask === 0) return undefined;
+    const rights = this.alone?.request(now, need > 0);
+    if (had === 0 && ask === 0 && !rights) return undefined;
+    this.#told = this.#used;
+    this.#askedAt = now;
     const request: LeaseRequest = { used: this.#used, held: this.tokens, later: this.later, ask, ttlMs };
     if (block !== undefined) request.block = block;
+    if (rights) request.rights = rights;
     return request;
   }
 
@@ -112,11 +151,13 @@ export class Hold {
     this.low = this.tokens / 2;
     this.end = Math.max(this.end, sentAt + reply.ttlMs);
     this.wholeAt = now + reply.resetMs;
+    this.known = true;
+    if (request.rights) this.alone?.arrived(request.rights, reply.debt, sentAt, now);
   }
 
   #need(now: number): number {
     const demand = this.#demandNow(now);
     // A key that is asked for now and then isn't worth a lease.
-    return demand < 2 ? 0 : (this.#terms.block ?? Math.ceil(demand));
+    return demand < (this.#terms.eager ? DEMAND_MIN_EAGER : DEMAND_MIN) ? 0 : (this.#terms.block ?? Math.ceil(demand));
   }
 }

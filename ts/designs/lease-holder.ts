@@ -1,0 +1,208 @@
+import type { Bounds, Op, Policy } from "../contract.ts";
+import type { LeaseReply, LeaseRequest } from "../ledger/messages.ts";
+import { SILENT_MS_MAX } from "../ledger/rights.ts";
+import { addressesOf } from "../link/address.ts";
+import { LEASE_ONLY } from "../link/lane.ts";
+import { AtLedger } from "./at-ledger.ts";
+import type { Answer, Holder, HolderContext, Remote } from "./design.ts";
+import { Hold, type Terms } from "./hold.ts";
+
+/** Keys that are leased at most; calls on others are decided at the ledger. */
+const HOLDS_MAX = 100_000;
+const DENIALS_MAX = 10_000;
+/** How long rounds go on by themselves in Workers, which let a request work on for 30 s. */
+const OUTLIVE_MS = 20_000;
+
+/**
+ * Holds leases on keys, and spends them: the half of lease() and optimistic() in this process.
+ */
+export class LeaseHolder implements Holder {
+  readonly #addressOf: (key: string) => string;
+  readonly #policies: readonly Policy[];
+  readonly #ambient: HolderContext["ambient"];
+  readonly #terms: Terms;
+  readonly #pops: number;
+  readonly #ledger: AtLedger;
+  readonly #outlive: ((work: Promise<unknown>) => void) | undefined;
+  readonly #holds = new Map<string, Hold>();
+  /** Tokens spent so far, on all keys: of leases, beyond them, and of shares. */
+  #leased = 0;
+  #overdrawn = 0;
+  #shared = 0;
+  #closing = false;
+  #cancelRound = () => {};
+  /** When the next round must have been. */
+  #roundBy = 0;
+
+  constructor(context: HolderContext, remote: Remote, terms: Terms) {
+    const { name, policies, ambient } = context;
+    this.#addressOf = addressesOf(name);
+    this.#policies = policies;
+    this.#ambient = ambient;
+    this.#terms = terms;
+    this.#pops = remote.pops;
+    this.#outlive = remote.link.outlive?.bind(remote.link);
+    this.#ledger = new AtLedger(context, remote, DENIALS_MAX, {
+      request: (address) => this.#request(address),
+      arrived: (address, request, reply, sentAt) => this.#arrived(address, request, reply, sentAt),
+    });
+  }
+
+  atHand(key: string, op: Op): Answer | null {
+    if (op[0] !== "take") return null;
+    const address = this.#addressOf(key);
+    const cost = op[1];
+    const now = this.#ambient.monotonic();
+    // In Workers a timer dies with the request that it was set for, some time after its answer:
+    // then the next call makes up for it.
+    if (now > this.#roundBy) this.#round(now);
+    const hold = this.#hold(address);
+    if (!hold) return this.#ledger.refusal(address, cost);
+    hold.demand(cost, now);
+    const answer = this.#spend(hold, cost, now) ?? this.#refusal(address, hold, cost, now);
+    if (hold.isUntold(now) || (answer?.source === "lease" && hold.isLow(now))) this.#fetch(address, hold);
+    return answer;
+  }
+
+  /** Admits from what the holder has, or may take without having it. */
+  #spend(hold: Hold, cost: number, now: number): Answer | null {
+    const resetMs = Math.max(Math.ceil(hold.wholeAt - now), 0);
+    const admitted = (remaining: number, source: Answer["source"]): Answer => {
+      return { admitted: true, remaining, retryAfterMs: 0, resetMs, source };
+    };
+    if (hold.left(now) >= cost) {
+      hold.spend(cost);
+      this.#leased += cost;
+      return admitted(hold.tokens, "lease");
+    }
+    if (hold.alone?.overdraw(cost, now)) {
+      this.#overdrawn += cost;
+      return admitted(0, "overdraft");
+    }
+    if (hold.alone?.takeShare(cost, now)) {
+      this.#shared += cost;
+      return admitted(0, "share");
+    }
+    return null;
+  }
+
+  #refusal(address: string, hold: Hold, cost: number, now: number): Answer | null {
+    if (hold.later > 0 && cost <= hold.later) return soon(hold, now);
+    const refusal = this.#ledger.refusal(address, cost);
+    const { eager } = this.#terms;
+    if (refusal || !eager || !hold.known) return refusal;
+    if (cost > Math.min(...this.#policies.map(({ capacity }) => capacity))) {
+      return { admitted: false, remaining: 0, retryAfterMs: null, resetMs: 0, source: "cache" };
+    }
+    const overdraftInMs = hold.alone?.overdraftInMs(cost, now) ?? Number.POSITIVE_INFINITY;
+    const retryAfterMs = Math.max(Math.ceil(Math.min(overdraftInMs, eager.everyMs)), 1);
+    const resetMs = Math.max(Math.ceil(hold.wholeAt - now), retryAfterMs);
+    const answer: Answer = { admitted: false, remaining: 0, retryAfterMs, resetMs, source: "cache" };
+    if (!hold.alone?.isBlind(now)) return answer;
+    return this.#ledger.failsOpen ? this.#ledger.fallback(address) : { ...answer, unreachable: true };
+  }
+
+  async ask(key: string, op: Op): Promise<Answer> {
+    const address = this.#addressOf(key);
+    const answer = await this.#ledger.ask(address, op);
+    const hold = this.#holds.get(address);
+    if (op[0] === "reset" || answer.admitted || !hold || hold.later < op[1]) return answer;
+    const { retryAfterMs } = soon(hold, this.#ambient.monotonic());
+    return { ...answer, retryAfterMs: Math.min(answer.retryAfterMs ?? Number.POSITIVE_INFINITY, retryAfterMs) };
+  }
+
+  bounds({ pops = this.#pops }: { pops: number | undefined }): Bounds {
+    const capacity = Math.min(...this.#policies.map((policy) => policy.capacity));
+    const { ttlMs, block = capacity, alone } = this.#terms;
+    const overdraft = alone ? Math.floor(alone.overdraftPerMs * alone.blindMs * Math.min(pops, alone.pops)) : 0;
+    return {
+      overshoot: overdraft,
+      stranded: Math.min((pops - 1) * block, Math.floor(capacity / 2)),
+      stalenessMs: alone ? SILENT_MS_MAX : ttlMs,
+      // Where a block is a single token: one trip to get it, one to return another.
+      roundTripsPerAdmit: 2,
+      writesPerAdmit: 2,
+      crash: this.#ledger.crash,
+    };
+  }
+
+  stats(): Record<string, number> {
+    const now = this.#ambient.monotonic();
+    let held = 0;
+    for (const hold of this.#holds.values()) held += hold.left(now);
+    return { ...this.#ledger.stats, leased: this.#leased, overdrawn: this.#overdrawn, shared: this.#shared, held };
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    this.#cancelRound();
+    const now = this.#ambient.monotonic();
+    const held = [...this.#holds].filter(([, hold]) => hold.isHolding(now));
+    await Promise.all(held.map(([address]) => this.#ledger.courier.send(address, LEASE_ONLY, 0)));
+    this.#ledger.close();
+    this.#holds.clear();
+  }
+
+  #hold(address: string): Hold | undefined {
+    let hold = this.#holds.get(address);
+    if (!hold && this.#holds.size < HOLDS_MAX) {
+      hold = new Hold(this.#terms, this.#leased, this.#overdrawn + this.#shared);
+      this.#holds.set(address, hold);
+    }
+    return hold;
+  }
+
+  #fetch(address: string, hold: Hold): void {
+    hold.fetching = true;
+    const done = () => {
+      hold.fetching = false;
+    };
+    const sent = this.#ledger.courier.send(address, LEASE_ONLY, 0);
+    const settled = sent?.then(done, done);
+    if (settled) this.#outlive?.(settled);
+    else done();
+  }
+
+  /**
+   * Renews or returns what is about to end, and forgets what nobody asks for.
+   *
+   * @param since  when a call began the rounds: where they live on its request, that has an end
+   */
+  #round(now: number, since = now): void {
+    for (const [address, hold] of this.#holds) {
+      if (hold.isDue(now)) this.#fetch(address, hold);
+      else if (hold.isIdle(now)) this.#holds.delete(address);
+    }
+    const pauseMs = this.#terms.ttlMs / 8;
+    const by = now + 2 * pauseMs;
+    this.#roundBy = by;
+    this.#cancelRound();
+    if (this.#outlive && now - since > OUTLIVE_MS) return;
+    const next = new Promise<void>((resolve) => {
+      const cancel = this.#ambient.schedule(pauseMs, () => {
+        resolve();
+        if (this.#roundBy === by && this.#holds.size > 0) this.#round(this.#ambient.monotonic(), since);
+      });
+      this.#cancelRound = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#outlive?.(next);
+  }
+
+  #request(address: string): LeaseRequest | undefined {
+    return this.#holds.get(address)?.request(this.#ambient.monotonic(), this.#closing);
+  }
+
+  #arrived(address: string, request: LeaseRequest, reply: LeaseReply, sentAt: number): void {
+    this.#holds.get(address)?.arrived(request, reply, sentAt, this.#ambient.monotonic());
+  }
+}
+
+/** The answer to a call that tokens will be there for. */
+function soon(hold: Hold, now: number): Answer & { retryAfterMs: number } {
+  const retryAfterMs = Math.max(Math.ceil(hold.laterAt - now), 1);
+  const resetMs = Math.max(Math.ceil(hold.wholeAt - now), retryAfterMs);
+  return { admitted: false, remaining: 0, retryAfterMs, resetMs, source: "cache" };
+}
