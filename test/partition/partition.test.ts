@@ -40,7 +40,7 @@ test("a PoP that nobody calls any more hands back what it holds", async () => {
         const { success } = await fleet.ask<Decision>(0, "limit", "finite", "cost=5");
         if (success) lost -= 5;
       }
-      await new Promise((resolve) => setTimeout(resolve, 8000));
+      await new Promise((resolve) => setTimeout(resolve, 6500));
       left = (await fleet.ask<Decision>(1, "peek", "finite")).remaining;
       lost -= left;
     }
