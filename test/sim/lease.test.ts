@@ -90,4 +90,28 @@ describe("the search catches", () => {
     );
     expect(seed).toBeLessThanOrEqual(100);
   });
+
+  // A window that ends is where a moment too long shows: what it has booked is spent in the next.
+  const windows: Partial<Scenario> = {
+    ...{ ...lease, policy: "fixedWindow:limit=100,window=1s", design: "lease:ttl=1s", pops: 3, slack: 1 },
+    ...{ demand: "steady", costMax: 1, durationMs: 12_000, durability: "strict", onUnreachable: "deny" },
+  };
+
+  test("a ledger that doesn't wait for clocks that run slow", async () => {
+    const file = "ts/ledger/guard.ts";
+    const seed = await caughtBy(
+      { ...windows, load: 1.5, rttMs: 4, faults: ["drift", "cuts", "freezes"] },
+      { file, right: "Math.ceil(ms * 1.02) + 50", wrong: "ms" },
+      { file, right: "Math.max(Math.floor((ms - 50) / 1.02), 0)", wrong: "ms" },
+    );
+    expect(seed).toBeLessThanOrEqual(100);
+  });
+
+  test("a lease that counts from when it arrives", async () => {
+    const seed = await caughtBy(
+      { ...windows, load: 3, rttMs: 160, faults: ["jitter", "cuts", "freezes"] },
+      { file: "ts/designs/hold.ts", right: "sentAt + reply.ttlMs", wrong: "now + reply.ttlMs" },
+    );
+    expect(seed).toBeLessThanOrEqual(100);
+  });
 });
