@@ -1,9 +1,9 @@
-import { exact, lease } from "sluice";
+import { exact, lease, optimistic } from "sluice";
 
 type Design = ReturnType<typeof exact>;
 
 // biome-ignore lint/suspicious/noExplicitAny: options come from the command line, and designs check them.
-const DESIGNS: Record<string, (options: any) => Design> = { exact, lease };
+const DESIGNS: Record<string, (options: any) => Design> = { exact, lease, optimistic };
 
 /** A design from a line like "lease:block=8,ttl=2s". */
 export function designOf(line: string): Design {

@@ -21,7 +21,7 @@ export class Figures {
 
   add(fault: FaultName, { calls, begunAt, endedAt, overAt, charged }: Seen): void {
     const during = calls.filter(({ pop, start, end }) => pop === 0 && start > begunAt && end < endedAt);
-    const alone = during.filter(({ decision }) => decision?.success && decision.source === "lease");
+    const alone = during.filter(({ decision }) => decision?.success && decision.source !== "ledger");
     const cutOff = FAULTS[fault].cutOff.length > 0;
     const over = BUDGETS.map((budget) => certainOvershoot(POLICIES[budget].spec, admitted(calls, budget)));
     const bucket = admitted(calls, "bucket");

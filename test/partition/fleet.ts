@@ -28,17 +28,18 @@ export class Fleet {
   }
 
   static async start({ pops, design, deadline }: FleetOptions): Promise<Fleet> {
-    const home = await WorkerdProcess.start({
+    const ledgers = await WorkerdProcess.start({
       entry: "test/partition/home.ts",
       env: { TOKEN },
       objects: { LEDGER: "LedgerObject" },
     });
     const starting = Array.from({ length: pops }, async () => {
-      const way = await TcpProxy.start(home.port);
-      const env = { TOKEN, HOME: `http://127.0.0.1:${way.port}/`, DESIGN: design, DEADLINE: deadline };
+      const way = await TcpProxy.start(ledgers.port);
+      const home = `http://127.0.0.1:${way.port}/`;
+      const env = { TOKEN, HOME: home, DESIGN: design, DEADLINE: deadline, POPS: String(pops + 1) };
       return { process: await WorkerdProcess.start({ entry: "test/partition/pop.ts", env }), way };
     });
-    return new Fleet(home, await Promise.all(starting));
+    return new Fleet(ledgers, await Promise.all(starting));
   }
 
   /** Starts home again after a kill, and leads all ways there. */

@@ -16,6 +16,8 @@ export interface PopEnv {
   /** Like "lease:ttl=2s". */
   DESIGN: string;
   DEADLINE: string;
+  /** How many may share a key: one more than there are, since one is killed and starts anew. */
+  POPS: string;
 }
 
 const limiters = new Map<Budget, Limiter>();
@@ -28,6 +30,7 @@ function limiterOf(budget: Budget, env: PopEnv): Limiter {
       name: budget,
       design: designOf(env.DESIGN),
       link: remote(env.HOME, { token: env.TOKEN }),
+      pops: Number(env.POPS),
       onUnreachable: "deny",
       deadline: env.DEADLINE,
     });

@@ -12,6 +12,8 @@ const CUT = [0, 1];
 const CALM = [16, 6, 4];
 const STRESS = [16, 1, 45];
 const CALM_MS = 1500;
+/** Faults outlast all that a PoP knows, up to this: some designs go on for as long as one likes. */
+const STALE_MS_MAX = 2000;
 /** Longest that a fleet may take to be calm. */
 const PATIENCE_MS = 30_000;
 
@@ -73,6 +75,8 @@ export interface RunOptions {
 export interface Seen {
   calls: readonly Call[];
   bounds: Record<Budget, Bounds>;
+  /** How long leases last. */
+  staleMs: number;
   /** When the fault had begun, when its end began, and when it was over. */
   begunAt: number;
   endedAt: number;
@@ -88,7 +92,7 @@ export async function run({ fault: name, design, deadline, seed }: RunOptions): 
   const fleet = await Fleet.start({ pops: POPS, design, deadline });
   try {
     const bounds = await boundsOf(fleet);
-    const staleMs = Math.max(...BUDGETS.map((budget) => bounds[budget].stalenessMs));
+    const staleMs = Math.min(STALE_MS_MAX, ...BUDGETS.map((budget) => bounds[budget].stalenessMs));
     const load = new Load(
       fleet.pops.map(({ process }) => process.url),
       seed,
@@ -112,7 +116,16 @@ export async function run({ fault: name, design, deadline, seed }: RunOptions): 
     await until(async () => heard());
     await load.stop();
     const recovered = heard();
-    return { calls: load.calls, bounds, begunAt, endedAt, overAt, recovered, charged: await charged(fleet, staleMs) };
+    return {
+      calls: load.calls,
+      bounds,
+      staleMs,
+      begunAt,
+      endedAt,
+      overAt,
+      recovered,
+      charged: await charged(fleet, staleMs),
+    };
   } finally {
     await fleet.dispose();
   }

@@ -12,6 +12,7 @@ const HOLDS_MAX = 100_000;
 const DENIALS_MAX = 10_000;
 /** How long rounds go on by themselves in Workers, which let a request work on for 30 s. */
 const OUTLIVE_MS = 20_000;
+
 /**
  * Holds leases on keys, and spends them: the half of lease() and optimistic() in this process.
  */
@@ -22,8 +23,7 @@ export class LeaseHolder implements Holder {
   readonly #terms: Terms;
   readonly #pops: number;
   readonly #ledger: AtLedger;
-  readonly #outlive: (work: Promise<unknown>) => void;
-  readonly #outlives: boolean;
+  readonly #outlive: ((work: Promise<unknown>) => void) | undefined;
   readonly #holds = new Map<string, Hold>();
   /** Tokens spent so far, on all keys: of leases, beyond them, and of shares. */
   #leased = 0;
@@ -41,8 +41,7 @@ export class LeaseHolder implements Holder {
     this.#ambient = ambient;
     this.#terms = terms;
     this.#pops = remote.pops;
-    this.#outlive = (work) => remote.link.outlive?.(work);
-    this.#outlives = remote.link.outlive !== undefined;
+    this.#outlive = remote.link.outlive?.bind(remote.link);
     this.#ledger = new AtLedger(context, remote, DENIALS_MAX, {
       request: (address) => this.#request(address),
       arrived: (address, request, reply, sentAt) => this.#arrived(address, request, reply, sentAt),
@@ -159,7 +158,8 @@ export class LeaseHolder implements Holder {
       hold.fetching = false;
     };
     const sent = this.#ledger.courier.send(address, LEASE_ONLY, 0);
-    if (sent) this.#outlive(sent.then(done, done));
+    const settled = sent?.then(done, done);
+    if (settled) this.#outlive?.(settled);
     else done();
   }
 
@@ -177,7 +177,7 @@ export class LeaseHolder implements Holder {
     const by = now + 2 * pauseMs;
     this.#roundBy = by;
     this.#cancelRound();
-    if (this.#outlives && now - since > OUTLIVE_MS) return;
+    if (this.#outlive && now - since > OUTLIVE_MS) return;
     const next = new Promise<void>((resolve) => {
       const cancel = this.#ambient.schedule(pauseMs, () => {
         resolve();
@@ -188,7 +188,7 @@ export class LeaseHolder implements Holder {
         resolve();
       };
     });
-    this.#outlive(next);
+    this.#outlive?.(next);
   }
 
   #request(address: string): LeaseRequest | undefined {
