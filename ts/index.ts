@@ -10,7 +10,7 @@ export { type LeaseOptions, lease } from "./designs/lease.ts";
 export { type LocalDesign, type LocalOptions, local } from "./designs/local.ts";
 export { LimiterError, type LimiterErrorCode } from "./errors.ts";
 export { lazy, reserve, strict } from "./ledger/durability.ts";
-export type { Carry, Durability, Link } from "./ledger/messages.ts";
+export type { Carry, Durability, Link, OpenLink } from "./ledger/messages.ts";
 export type { Duration } from "./policies/duration.ts";
 export { type FixedWindowOptions, fixedWindow } from "./policies/fixed-window.ts";
 export { parsePolicy } from "./policies/parse.ts";

@@ -2,13 +2,13 @@
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { EmbeddedOptions } from "../../ts/hosts/embedded.ts";
-import { type Link, lazy, reserve, strict } from "../../ts/index.ts";
+import { lazy, type OpenLink, reserve, strict } from "../../ts/index.ts";
 import { ledgerConformance } from "../ledger/conformance.ts";
 
 /** @param folder  for the files; the caller's to delete */
 export function embeddedSuite(
   runtime: string,
-  embedded: (options?: EmbeddedOptions) => Required<Link>,
+  embedded: (options?: EmbeddedOptions) => OpenLink,
   folder: string,
 ): void {
   const memory = embedded();

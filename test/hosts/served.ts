@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { EmbeddedOptions } from "../../ts/hosts/embedded.ts";
 import { remote } from "../../ts/hosts/remote.ts";
 import type { LedgerServer, ServeOptions } from "../../ts/hosts/serve.ts";
-import { type Link, tokenBucket } from "../../ts/index.ts";
+import { type OpenLink, tokenBucket } from "../../ts/index.ts";
 import { ledgerConformance } from "../ledger/conformance.ts";
 
 const token = "a-token-for-the-tests";
@@ -13,10 +13,10 @@ const ask = (address: string) => ({ address, request: { v: 1, holder: "h", seq: 
 export function servedSuite(
   runtime: string,
   serveLedger: (options: ServeOptions) => Promise<LedgerServer>,
-  embedded: (options?: EmbeddedOptions) => Required<Link>,
+  embedded: (options?: EmbeddedOptions) => OpenLink,
 ): void {
   const ledgers = embedded();
-  let served: Promise<{ server: LedgerServer; url: string; link: Required<Link> }> | undefined;
+  let served: Promise<{ server: LedgerServer; url: string; link: OpenLink }> | undefined;
   const serve = () => {
     served ??= serveLedger({ link: ledgers, token }).then((server) => {
       const url = `http://127.0.0.1:${server.port}/`;

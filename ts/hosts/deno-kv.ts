@@ -4,7 +4,7 @@ import { instantiate } from "../core/instantiate.ts";
 import { badOption } from "../errors.ts";
 import { CasKeeper, type CasStore } from "../ledger/cas-keeper.ts";
 import { strict } from "../ledger/durability.ts";
-import type { Link } from "../ledger/messages.ts";
+import type { OpenLink } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
 import { HOLDER_MS, type HolderState, parseState } from "../ledger/state.ts";
 
@@ -42,7 +42,7 @@ const PAUSE_MS_MAX = 64;
  *
  * @param kv  what Deno.openKv() gave; it stays yours to close
  */
-export function denoKv(kv: Kv): Required<Link> {
+export function denoKv(kv: Kv): OpenLink {
   if (typeof kv?.atomic !== "function") throw badOption("denoKv's kv", kv, "what Deno.openKv() gives");
   const keeper = new CasKeeper({
     store: kvStore(kv),

@@ -1,7 +1,7 @@
 // The link to ledgers that another process serves, over HTTP.
 import { badOption, LimiterError, requireKnown } from "../errors.ts";
 import { strict } from "../ledger/durability.ts";
-import type { Durability, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
+import type { Durability, LedgerReply, LedgerRequest, OpenLink } from "../ledger/messages.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
 import { ASKS_MAX, isToken, TOKEN_ALLOWED, type WireAsk } from "./wire.ts";
 
@@ -37,7 +37,7 @@ interface Ask {
  * @param url  where the ledgers are served, http: or https:
  * @throws {RangeError} the URL or an option is out of range
  */
-export function remote(url: string | URL, options: RemoteOptions = {}): Required<Link> {
+export function remote(url: string | URL, options: RemoteOptions = {}): OpenLink {
   requireKnown("remote", options, ["token", "durability", "timeout"]);
   if (options.token !== undefined && !isToken(options.token)) {
     throw new RangeError(`token must be ${TOKEN_ALLOWED}`);
@@ -45,6 +45,8 @@ export function remote(url: string | URL, options: RemoteOptions = {}): Required
   const poster = new Poster(endpointOf(url), options.token, toMs("timeout", options.timeout ?? "5s"));
   return {
     durability: options.durability ?? strict(),
+    // Whether the served ledgers can is theirs to say.
+    plans: "optional",
     ask: (address, request) => poster.ask(address, request),
     close: async () => poster.close(),
   };

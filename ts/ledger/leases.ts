@@ -100,7 +100,7 @@ export function grant(
   const half = Math.floor(Math.min(...policies.map(({ capacity }) => capacity)) / 2);
   const free = run.free();
   const most = sync.block ?? Math.max(Math.floor(((free + kept) / 2) * share), 1);
-  const room = ttlMs === 0 ? 0 : Math.max(Math.min(sync.ask, half - run.leased), 0);
+  const room = ttlMs === 0 ? 0 : Math.max(Math.min(sync.ask, half - run.leased, run.allowance), 0);
   const granted = Math.max(Math.min(room, most - kept, free), 0);
   run.leased += granted;
   const withinMs = Math.floor(ttlMs / 2);
@@ -142,7 +142,7 @@ function refillOf({ spec }: Policy, ms: number): number {
 }
 
 /** The holder's ttl, and the ledger's end of it: within each fixed window. */
-function termOf(policies: readonly Policy[], ttlMs: number, now: number): { ttlMs: number; end: number } {
+export function termOf(policies: readonly Policy[], ttlMs: number, now: number): { ttlMs: number; end: number } {
   let longest = guarded(ttlMs);
   for (const { spec } of policies) {
     if (spec.kind === "fixedWindow") longest = Math.min(longest, spec.window - 1 - (now % spec.window));

@@ -16,6 +16,13 @@ export class Run {
   changed = false;
   freed = false;
   admitted = 0;
+  /** Tokens that were counted as used without a take, and that were given back. */
+  booked = 0;
+  back = 0;
+  /** Tokens that a plan lets through, what is granted of leases included. */
+  allowance = Number.POSITIVE_INFINITY;
+  /** Takes that nothing but the allowance refused, by their place among the ops. */
+  readonly capped: number[] = [];
   /** Tokens that are leased out, and so reserved. */
   leased = 0;
   /** Until the first of those leases ends, ms. */
@@ -23,6 +30,7 @@ export class Run {
   readonly #meters: Meters;
   readonly #policies: readonly Policy[];
   readonly #known: boolean;
+  #ops = 0;
 
   constructor(meters: Meters, policies: readonly Policy[], known: boolean) {
     this.#meters = meters;
@@ -38,6 +46,7 @@ export class Run {
     else if (kind === RESET) this.#reset(now);
     else if (kind === PEEK) this.#look(amount);
     else throw new RangeError(`op kind must be ${TAKE}, ${PEEK}, ${REFUND} or ${RESET}; got ${kind}`);
+    this.#ops++;
   }
 
   /** When every policy's budget will be whole. */
@@ -52,6 +61,7 @@ export class Run {
 
   /** Counts tokens as used that a holder has spent. */
   book(tokens: number): void {
+    this.booked += tokens;
     for (let index = 0; index < this.#policies.length; index++) book(this.#meters(index), tokens);
   }
 
@@ -79,18 +89,24 @@ export class Run {
 
   /** All policies admit it, or none is charged. */
   #take(cost: number): void {
+    if (cost > this.allowance) {
+      if (this.#look(cost)) this.capped.push(this.#ops);
+      return;
+    }
     const several = this.#policies.length > 1;
     if (several && !this.#look(cost)) return;
     if (several) this.outcomes.length -= 4 * this.#policies.length;
     let admitted = true;
     for (let index = 0; index < this.#policies.length; index++) admitted = this.#decide(index, cost, true);
     if (!admitted) return;
+    this.allowance -= cost;
     this.admitted += cost;
     this.changed = true;
   }
 
   #refund(count: number): void {
     for (let index = 0; index < this.#policies.length; index++) this.#meters(index).refund(count);
+    this.back += count;
     this.changed ||= this.#known;
     this.freed ||= this.changed;
     this.#look(1);

@@ -2,10 +2,11 @@ import type { Policy, PolicySpec } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
 import { policyOf } from "../policies/spec.ts";
 import { loadCarried } from "./carry.ts";
+import { allot, totalOf } from "./child.ts";
 import { forfeitEnded, grant, settle, untilWholeMs } from "./leases.ts";
-import type { LedgerReply, LedgerRequest } from "./messages.ts";
+import type { Allotment, Carry, LedgerReply, LedgerRequest } from "./messages.ts";
 import { type Meters, Run } from "./run.ts";
-import type { HolderState, LedgerState } from "./state.ts";
+import type { HolderState, Lease, LedgerState } from "./state.ts";
 
 /** Shortest time between two changes of a key's policies. */
 // While a fleet is rolled over, old and new limiters ask in turn. Were each to change the
@@ -37,7 +38,8 @@ export interface Step {
  *
  * @param holder  what the ledger remembers of the request's holder
  * @param now     whole ms since the Unix epoch, never less than in the step before
- * @throws {RangeError} the request has an invalid policy or op
+ * @param allotment  what a child is let have of its plan's budget
+ * @throws {RangeError} the request has an invalid policy or op, or names a plan
  * @throws {LimiterError} "protocol": the request's version is unknown, or its seq was superseded
  */
 export function step(
@@ -46,61 +48,108 @@ export function step(
   holder: HolderState | undefined,
   request: LedgerRequest,
   now: number,
+  allotment?: Allotment,
 ): Step {
   if (request.v !== 1) throw new LimiterError("protocol", `request has version ${request.v}; this ledger speaks 1`);
+  // It must not be left out in silence.
+  if (request.plan) throw new RangeError("these ledgers have no plans; link to tenants(...) or embedded()");
   if (holder && holder.seq === request.seq) {
-    const reply = holder.reply ?? decide(meters, holder.before, request, holder.at).reply;
+    const reply = holder.reply ?? decide(meters, holder.before, request, holder.at, holder.allotment).reply;
     return { state, reply, replayed: true, changed: false, leased: false, freed: false, admitted: 0, wake: now };
   }
   if (holder && holder.seq > request.seq) {
     throw new LimiterError("protocol", `request ${request.seq} was superseded by ${holder.seq} of the same holder`);
   }
-  return decide(meters, state, request, now);
+  return decide(meters, state, request, now, allotment);
 }
 
-function decide(meters: Meters, before: LedgerState | null, request: LedgerRequest, now: number): Step {
+/** What a key is decided by. */
+export interface Opened {
+  state: LedgerState | null;
+  specs: PolicySpec[];
+  policies: Policy[];
+  run: Run;
+}
+
+/** Counts what has ended, and loads a key under the policies that hold. */
+export function open(
+  meters: Meters,
+  before: LedgerState | null,
+  request: Pick<LedgerRequest, "policies" | "carry">,
+  now: number,
+): Opened {
   if (request.policies.length === 0) throw new RangeError("a request must name at least one policy");
   const state = before && forfeitEnded(meters, before, now);
-  const specs = lasting(state, request, now);
+  const specs = lasting(state, request.policies, now);
   const policies = specs.map(policyOf);
-  load(meters, state, policies, request, now);
-  const run = new Run(meters, policies, state !== null);
+  load(meters, state, policies, request.carry ?? "share", now);
+  return { state, specs, policies, run: new Run(meters, policies, state !== null) };
+}
+
+function decide(
+  meters: Meters,
+  before: LedgerState | null,
+  request: LedgerRequest,
+  now: number,
+  allotment: Allotment | undefined,
+): Step {
+  const { state, specs, policies, run } = open(meters, before, request, now);
   const settled = settle(run, state?.leases ?? [], request, now);
+  let total = totalOf(before, state);
+  if (allotment) total = allot(run, total, allotment);
   for (let at = 0; at < request.ops.length; at += 2) {
     run.apply(request.ops[at] as number, request.ops[at + 1] as number, now);
   }
   const reply: LedgerReply = { v: 1, outcomes: run.outcomes };
   let { leases } = settled;
   if (request.sync) {
-    const granted = grant(run, policies, settled, request.holder, request.sync, now);
+    const ttlMs = Math.min(request.sync.ttlMs, allotment?.ttlMs ?? Number.POSITIVE_INFINITY);
+    const granted = grant(run, policies, settled, request.holder, { ...request.sync, ttlMs }, now);
     leases = granted.leases;
     reply.lease = granted.reply;
   }
   if (specs !== request.policies) reply.policies = specs;
+  if (run.capped.length > 0) reply.capped = run.capped;
   const { freed, admitted } = run;
   const leased = leases !== settled.leases;
   // A clock that was set back is a change too, or what was held would stay in the future.
   const setBack = state?.keys.some((key) => key.at > now) ?? false;
-  const changed = run.changed || leased || setBack || state !== before;
+  // What a child gives back to its plan must be given back once, even if the child itself is whole.
+  const gaveBack = allotment !== undefined && run.back > 0;
+  const changed = run.changed || gaveBack || leased || setBack || state !== before;
   const wake = Math.max(run.wholeAt(now), ...leases.map(({ end }) => end + untilWholeMs(policies)));
   if (!changed) return { state, reply, replayed: false, changed, leased, freed, admitted, wake };
-  const since = state === null ? 0 : sameSpecs(state.policies, specs) ? state.since : now;
-  const keys = policies.map((_, index) => meters(index).save());
-  const next: LedgerState = { v: 1, policies: specs, keys, since };
-  if (leases.length > 0) next.leases = leases;
+  const next = saved(meters, state, specs, leases, now);
+  if (allotment || before?.total) {
+    next.total = { used: total.used + run.booked + run.admitted, back: total.back + run.back };
+  }
   return { state: next, reply, replayed: false, changed, leased, freed, admitted, wake };
 }
 
-/** The policies to decide by: those of the request, unless the key's changed a moment ago. */
-function lasting(state: LedgerState | null, request: LedgerRequest, now: number): PolicySpec[] {
-  if (state === null || sameSpecs(state.policies, request.policies)) return request.policies;
+/** The state of a key as the meters have it. */
+export function saved(
+  meters: Meters,
+  state: LedgerState | null,
+  specs: PolicySpec[],
+  leases: Lease[],
+  now: number,
+): LedgerState {
+  const since = state === null ? 0 : sameSpecs(state.policies, specs) ? state.since : now;
+  const next: LedgerState = { v: 1, policies: specs, keys: specs.map((_, index) => meters(index).save()), since };
+  if (leases.length > 0) next.leases = leases;
+  return next;
+}
+
+/** The policies to decide by: the `wanted` ones, unless the key's changed a moment ago. */
+function lasting(state: LedgerState | null, wanted: PolicySpec[], now: number): PolicySpec[] {
+  if (state === null || sameSpecs(state.policies, wanted)) return wanted;
   // A change that lies ahead means that the clock was set back.
   const settled = state.since === 0 || state.since > now || now - state.since >= POLICY_MS_MIN;
-  return settled ? request.policies : state.policies;
+  return settled ? wanted : state.policies;
 }
 
 /** Loads the key under each policy: the very same one's state, else the one's in its place. */
-function load(meters: Meters, state: LedgerState | null, to: Policy[], request: LedgerRequest, now: number): void {
+function load(meters: Meters, state: LedgerState | null, to: Policy[], carry: Carry, now: number): void {
   for (const [index, policy] of to.entries()) {
     const same = state?.policies.findIndex((spec) => sameSpec(spec, policy.spec)) ?? -1;
     const from = same >= 0 ? same : index;
@@ -108,11 +157,11 @@ function load(meters: Meters, state: LedgerState | null, to: Policy[], request: 
     const spec = state?.policies[from];
     if (!key || !spec) meters(index).load(policy, null, now);
     else if (same >= 0) meters(index).load(policy, key, now);
-    else loadCarried(meters(index), policyOf(spec), policy, key, now, request.carry ?? "share");
+    else loadCarried(meters(index), policyOf(spec), policy, key, now, carry);
   }
 }
 
-function sameSpecs(a: readonly PolicySpec[], b: readonly PolicySpec[]): boolean {
+export function sameSpecs(a: readonly PolicySpec[], b: readonly PolicySpec[]): boolean {
   return a.length === b.length && a.every((spec, index) => sameSpec(spec, b[index] as PolicySpec));
 }
 
