@@ -101,15 +101,18 @@ export class Keeper {
     allotment: Allotment,
     now: number,
   ): Promise<ChildReply> {
+    const fresh = !this.#entry(address, now).state?.total;
+    // What a child had before it was deleted may be in use elsewhere.
+    const allotted = fresh ? { ...allotment, tokens: allotment.given } : allotment;
     const asked = requests.map((request) =>
-      this.#ask(address, request, now, allotment).catch((error) => {
+      this.#ask(address, request, now, allotted).catch((error) => {
         const reply = errorReply(error);
         if (reply.error?.code === "storage" || reply.error?.code === "closed") throw error;
         return { reply, replayed: false };
       }),
     );
     // Before anything else happens to the key: all of them have been decided by now.
-    const totals = this.#totals(address, now);
+    const totals = { ...this.#totals(address, now), fresh };
     return { replies: await Promise.all(asked), totals };
   }
 
@@ -153,7 +156,7 @@ export class Keeper {
     return result;
   }
 
-  #totals(address: string, now: number): Totals {
+  #totals(address: string, now: number): Omit<Totals, "fresh"> {
     const { state, wholeAt } = this.#entry(address, now);
     const settled = state && forfeitEnded(this.#meters, state, now);
     return { ...totalOf(state, settled), held: leasedIn(settled), wholeAt };

@@ -53,6 +53,8 @@ export interface Allotment {
   back: number;
   /** Tokens that it may use beyond those, what it leases out included. */
   tokens: number;
+  /** How many of those it gets just now: all that there are for a child that remembers nothing. */
+  given: number;
   /** Longest that it may lease them out, ms. */
   ttlMs: number;
 }
@@ -63,6 +65,8 @@ export interface Totals {
   back: number;
   /** Tokens that it has leased out. */
   held: number;
+  /** Whether it remembers nothing: it is new, or was deleted. */
+  fresh: boolean;
   /** When its budget is whole, epoch ms of the plan's own clock: a child is never on another machine. */
   wholeAt: number;
 }

@@ -23,6 +23,9 @@ import { type Opened, open, sameSpecs, saved } from "./step.ts";
 /** How long a child that doesn't answer keeps what it was allotted: longer than a caller retries. */
 export const ALLOTTED_MS = 10_000;
 
+/** Holds what nobody can settle any more, until it ends. No child has this name. */
+const NOBODY = "";
+
 /** A plan's policies, and how they take over from others. */
 export interface PlanPolicies {
   policies: LedgerRequest["policies"];
@@ -34,8 +37,6 @@ export interface Reserved {
   allotment: Allotment;
   /** The plan's time: the child decides by it too, so that a call is decided at one moment on both. */
   now: number;
-  /** Tokens that were reserved just now. */
-  given: number;
   /** Whether its takes would have needed more. */
   short: boolean;
 }
@@ -80,8 +81,8 @@ export function reserve(
   const given = takes + (ttlMs === 0 ? 0 : Math.max(Math.min(wanted.leases, leasable), 0));
   const { used, back } = heard;
   const tokens = heard.held + given;
-  const allotment = { used, back, tokens, ttlMs };
-  const result = { allotment, now, given, short: wanted.takes > free };
+  const allotment = { used, back, tokens, given, ttlMs };
+  const result = { allotment, now, short: wanted.takes > free };
   // What it has heard of the child is there already.
   if (own && given === 0) return { ...unchanged(state, now), result };
   const lease = { holder: child, tokens, want: 0, used, back, end: Math.max(own?.end ?? 0, end) };
@@ -91,6 +92,7 @@ export function reserve(
 /**
  * Books what a child has used, takes back what it has not, and adds the plan's word to its replies.
  *
+ * @param given     tokens that were reserved for the call
  * @param underWay  tokens reserved for calls to other children: those are yet to come, and don't
  *                  stand in the way of anybody who comes back later
  */
@@ -101,6 +103,7 @@ export function settle(
   child: string,
   requests: readonly LedgerRequest[],
   { replies, totals }: ChildReply,
+  given: number,
   underWay: number,
   now: number,
 ): KeyUpdate<LedgerReply[]> {
@@ -109,6 +112,9 @@ export function settle(
   const leases = state?.leases ?? [];
   const own = leases.find(({ holder }) => holder === child);
   const others = leases.filter((lease) => lease !== own);
+  // A child that was deleted knows nothing of what it had leased out: that may still be spent.
+  const lost = own && totals.fresh ? own.tokens - given : 0;
+  if (own && lost > 0) others.push({ ...own, holder: NOBODY, tokens: lost });
   const reserved = others.reduce((sum, { tokens }) => sum + tokens, 0);
   run.leased = Math.max(reserved - underWay, 0) + totals.held;
   run.firstEndMs = Math.min(...others.filter(({ tokens }) => tokens > 0).map(({ end }) => end - now));
@@ -138,7 +144,7 @@ export function settle(
   const { used, back, held } = totals;
   const lease = { ...own, tokens: held, used: Math.max(used, own.used), back: Math.max(back, own.back ?? 0) };
   const isSame = lease.used === own.used && lease.back === own.back && lease.tokens === own.tokens;
-  if (isSame) return { ...unchanged(state, now), result: answers };
+  if (isSame && lost <= 0) return { ...unchanged(state, now), result: answers };
   return changed(meters, opened, [...others, lease], now, answers);
 }
 

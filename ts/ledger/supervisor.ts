@@ -35,7 +35,7 @@ const BATCH_MAX = 64;
 const BEHIND: Durability = { mode: "lazy", everyMs: 100 };
 /** Longest that a take waits for the calls under way to other children to be settled. */
 const PATIENCE_MS = 1000;
-const NOTHING: Allotment = { used: 0, back: 0, tokens: 0, ttlMs: 1 };
+const NOTHING: Allotment = { used: 0, back: 0, tokens: 0, given: 0, ttlMs: 1 };
 
 /** The largest number of children that can be asked for. */
 export const CHILDREN_MAX = 100_000;
@@ -138,7 +138,7 @@ export class Supervisor {
       const reply = await this.#host.askChild(address, child, bare, allotment, now);
       this.#host.children.keep(address, child, reply.totals.wholeAt);
       plan.underWay.delete(child);
-      return this.#settle(plan, asked, terms, requests, reply);
+      return this.#settle(plan, asked, terms, requests, reply, allotment.given);
     } finally {
       plan.underWay.delete(child);
       plan.settled();
@@ -165,7 +165,7 @@ export class Supervisor {
         else if (!made.result) known = await this.#totalsOf(asked);
         else break;
       }
-      plan.underWay.set(asked.child, made.result.given);
+      plan.underWay.set(asked.child, made.result.allotment.given);
     } finally {
       done();
     }
@@ -206,11 +206,18 @@ export class Supervisor {
     });
   }
 
-  #settle(plan: Plan, asked: PlanRequest, terms: PlanPolicies, requests: LedgerRequest[], reply: ChildReply) {
+  #settle(
+    plan: Plan,
+    asked: PlanRequest,
+    terms: PlanPolicies,
+    requests: LedgerRequest[],
+    reply: ChildReply,
+    given: number,
+  ) {
     let underWay = 0;
     for (const tokens of plan.underWay.values()) underWay += tokens;
     const { result, stored } = this.#host.keeper.update(asked.address, BEHIND, (meters, state, now) =>
-      settle(meters, state, terms, asked.child, requests, reply, underWay, now),
+      settle(meters, state, terms, asked.child, requests, reply, given, underWay, now),
     );
     // If that is lost, the child's next answer tells it again.
     stored.catch(() => {});
