@@ -17,6 +17,10 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
     this.#open = open;
   }
 
+  override policiesOf(): readonly Policy[] {
+    return this.policies;
+  }
+
   override limitSync(key: LocalKey, options?: LimitOptions): Decision {
     return this.#decide(key, ["take", costOf(options)]);
   }
