@@ -1,6 +1,6 @@
 import { env, runInDurableObject } from "cloudflare:test";
-import { tenants } from "../../ts/hosts/durable-object.ts";
 import type { LedgerNamespace } from "../../ts/hosts/durable-object.ts";
+import { tenants } from "../../ts/hosts/durable-object.ts";
 import { tenantConformance } from "../tenant/conformance.ts";
 
 /** Every object that was asked, so that all can be stopped. */
