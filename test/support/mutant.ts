@@ -21,6 +21,11 @@ export function simulatorWith(...mistakes: Mistake[]): Promise<typeof import("..
  * @throws {Error} a file doesn't hold what is right exactly once
  */
 export async function moduleWith<T>(entry: string, ...mistakes: Mistake[]): Promise<T> {
+  return import(/* @vite-ignore */ await bundleWith(entry, ...mistakes));
+}
+
+/** Where the bundle of a module over sources with mistakes in them is. @throws {Error} as moduleWith does */
+export async function bundleWith(entry: string, ...mistakes: Mistake[]): Promise<string> {
   const mutated = new Map<string, string>();
   for (const { file, right, wrong } of mistakes) {
     const source = mutated.get(`${root}${file}`) ?? (await readFile(`${root}${file}`, "utf8"));
@@ -52,10 +57,11 @@ export async function moduleWith<T>(entry: string, ...mistakes: Mistake[]): Prom
     format: "esm",
     target: "es2022",
     outfile,
+    external: ["node:*"],
     plugins: [mutant],
     logLevel: "error",
   });
-  return import(/* @vite-ignore */ outfile);
+  return outfile;
 }
 
 function hash(text: string): string {
