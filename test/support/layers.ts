@@ -48,6 +48,7 @@ const SIBLINGS: Record<string, { shared: readonly string[]; gather: readonly str
       "ledger-handler.ts",
       "remote-link.ts",
       "wire.ts",
+      "durable-object-store.ts",
     ],
     gather: [],
   },

@@ -37,6 +37,7 @@ export function lease(options: LeaseOptions = {}): Design {
   return {
     kind: "lease",
     needsLink: true,
+    takesPlans: true,
     needsPops: "to share",
     hold(context) {
       const { policies, instantiate } = context;

@@ -95,6 +95,8 @@ export interface Budget {
   leased: number;
   /** Until the first of those leases ends, ms. */
   firstEndMs: number;
+  /** Tokens that a plan above lets through, what is granted of leases included; Infinity without one. */
+  readonly allowance: number;
   /** Counts tokens as used that a holder has spent. */
   book(tokens: number): void;
   /** Whole tokens that are left, those that are leased aside; negative: promised ahead. */
@@ -153,14 +155,13 @@ export function grant(
   sync: LeaseRequest,
   now: number,
 ): { leases: Lease[]; reply: LeaseReply } {
-  const longestMs = Math.min(guarded(sync.ttlMs), run.longestMs(now));
-  const ttlMs = Math.min(sync.ttlMs, unguarded(longestMs));
+  const { ttlMs, longestMs } = termOf(run, sync.ttlMs, now);
   const want = sync.held + sync.later + sync.ask;
   const share = want / others.reduce((sum, lease) => sum + lease.want, Math.max(want, 1));
   const most = run.leasable();
   const free = run.free();
   const block = sync.block ?? Math.max(Math.floor(((free + kept) / 2) * share), 1);
-  const room = ttlMs === 0 ? 0 : Math.max(Math.min(sync.ask, most - run.leased), 0);
+  const room = ttlMs === 0 ? 0 : Math.max(Math.min(sync.ask, most - run.leased, run.allowance), 0);
   const granted = Math.max(Math.min(room, block - kept, free), 0);
   run.leased += granted;
   const withinMs = Math.floor(ttlMs / 2);
@@ -185,6 +186,12 @@ export function grant(
   if (since !== undefined) lease.since = since;
   if (rights) lease.rights = rights;
   return { leases: [...others, lease], reply };
+}
+
+/** How long a holder may count on its lease, and the ledger waits for it to end. */
+export function termOf(run: Budget, wantedMs: number, now: number): { ttlMs: number; longestMs: number } {
+  const longestMs = Math.min(guarded(wantedMs), run.longestMs(now));
+  return { ttlMs: Math.min(wantedMs, unguarded(longestMs)), longestMs };
 }
 
 /** As many of `wanted` tokens as the budget grows by within `withinMs`, and when they are there. */

@@ -14,6 +14,12 @@ export class Run implements Budget {
   changed = false;
   freed = false;
   admitted = 0;
+  /** Tokens that were counted as used without a take, and that were given back. */
+  booked = 0;
+  back = 0;
+  allowance = Number.POSITIVE_INFINITY;
+  /** Takes that nothing but the allowance refused, by their place among the ops. */
+  readonly capped: number[] = [];
   leased = 0;
   /** Tokens that were admitted beyond each policy, and are reserved until it can pay. */
   readonly debts: number[];
@@ -22,6 +28,7 @@ export class Run implements Budget {
   readonly #policies: readonly Policy[];
   readonly #known: boolean;
   #shares: (policy: Policy, inMs: number) => number = () => 0;
+  #ops = 0;
 
   /** @param debts  of each policy, as the meters were loaded */
   constructor(meters: Meters, policies: readonly Policy[], known: boolean, debts: number[]) {
@@ -39,6 +46,7 @@ export class Run implements Budget {
     else if (kind === RESET) this.#reset(now);
     else if (kind === PEEK) this.#look(amount);
     else throw new RangeError(`op kind must be ${TAKE}, ${PEEK}, ${REFUND} or ${RESET}; got ${kind}`);
+    this.#ops++;
   }
 
   /** When every policy's budget will be whole. */
@@ -56,6 +64,7 @@ export class Run implements Budget {
   }
 
   book(tokens: number): void {
+    this.booked += tokens;
     this.bookEach(() => tokens);
   }
 
@@ -116,12 +125,17 @@ export class Run implements Budget {
 
   /** All policies admit it, or none is charged. */
   #take(cost: number): void {
+    if (cost > this.allowance) {
+      if (this.#look(cost)) this.capped.push(this.#ops);
+      return;
+    }
     const several = this.#policies.length > 1;
     if (several && !this.#look(cost)) return;
     if (several) this.outcomes.length -= 4 * this.#policies.length;
     let admitted = true;
     for (let index = 0; index < this.#policies.length; index++) admitted = this.#decide(index, cost, true);
     if (!admitted) return;
+    this.allowance -= cost;
     this.admitted += cost;
     this.changed = true;
   }
@@ -132,6 +146,7 @@ export class Run implements Budget {
       this.debts[index] = (this.debts[index] ?? 0) - owed;
       if (count > owed) this.#meters(index).refund(count - owed);
     }
+    this.back += count;
     this.changed ||= this.#known;
     this.freed ||= this.changed;
     this.#look(1);

@@ -11,6 +11,7 @@ import { Hold } from "../link/lease-hold.ts";
  * a holder doesn't report by then counts as used, here and so at home.
  */
 export class Pool extends Hold implements Budget {
+  readonly allowance = Number.POSITIVE_INFINITY;
   /** What is leased on. Ends are monotonic ms. */
   leases: Lease[] = [];
   firstEndMs = 0;

@@ -5,6 +5,7 @@ import { Courier } from "../link/courier.ts";
 import { holderId } from "../link/holder-id.ts";
 import { LEASE_ONLY } from "../link/lane.ts";
 import { defaultTtlMs } from "../link/lease-hold.ts";
+import { plainTerms } from "../link/terms.ts";
 import { policyOf } from "../policies/spec.ts";
 import { admits, Entry, type Heard } from "./entry.ts";
 import { Pool } from "./pool.ts";
@@ -51,7 +52,8 @@ export class Tier {
     this.#policies = policies.length;
     this.#courier = new Courier({
       link: { durability: durability ?? home.durability, ask: (address, request) => home.ask(address, request) },
-      ...{ ambient, policies, carry, deadlineMs, onError },
+      ...{ ambient, carry, deadlineMs, onError },
+      terms: plainTerms(policies.map(policyOf)),
       holder: holderId(ambient),
       leases: {
         request: (address) => this.#entries.get(address)?.pool.request(ambient.monotonic(), this.#closing),
@@ -125,7 +127,7 @@ export class Tier {
     await Promise.all(asked);
     if (heard.outcomes.includes(null)) {
       heard.reply = null;
-      const cause = this.#courier.lastError;
+      const cause = this.#courier.lastErrorOf(address);
       throw new LimiterError("storage", `the middle ledger had no answer from home: ${cause}`, { cause });
     }
     const reply = entry.reply(request, heard, monotonic());
