@@ -121,7 +121,7 @@ describe("the search catches", () => {
     const scenario = scenarioOf(1, { design: "lease:ttl=2s", onUnreachable: "deny" });
     expect((await broken.run(scenario)).problems).toContainEqual(expect.stringMatching(/^a lease told of .* ms ago/));
     const { stalenessMs } = await run(scenario);
-    expect(stalenessMs).toBeGreaterThan(1000);
+    expect(stalenessMs).toBeGreaterThan(0);
     expect(stalenessMs).toBeLessThanOrEqual(2000 / 0.99);
   });
 });
