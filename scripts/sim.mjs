@@ -2,7 +2,7 @@
 // One run: --seed N. What else is given is not drawn from the seed: --pops 8 --faults none.
 import { commandOf, FAULT_KINDS, run, scenarioOf, shrink } from "../dist/testing.js";
 
-const NUMBERS = ["seed", "pops", "load", "costMax", "durationMs", "rttMs", "slack"];
+const NUMBERS = ["seed", "pops", "regions", "lifeMs", "load", "costMax", "durationMs", "rttMs", "slack"];
 const WORDS = ["design", "policy", "demand", "durability", "onUnreachable"];
 const OWN = ["seeds", "from"];
 
@@ -31,7 +31,7 @@ function faultsOf(text) {
 const { seeds, from = 1, seed, ...given } = parse(process.argv.slice(2));
 const first = seed ?? from;
 const last = first + (seed === undefined ? (seeds ?? 100) : 1) - 1;
-const sum = { admitted: 0, clairvoyant: 0, requests: 0, admittedCalls: 0, writes: 0 };
+const sum = { admitted: 0, clairvoyant: 0, requests: 0, middleRequests: 0, admittedCalls: 0 };
 let worst = Number.NEGATIVE_INFINITY;
 for (let nth = first; nth <= last; nth++) {
   const scenario = scenarioOf(nth, given);
@@ -49,5 +49,6 @@ for (let nth = first; nth <= last; nth++) {
 const per = (a, b) => (a / Math.max(b, 1)).toFixed(3);
 console.log(
   `${last - first + 1} runs held. Worst overshoot where none is allowed: ${Math.max(worst, 0)}. ` +
-    `Utilization ${per(sum.admitted, sum.clairvoyant)}, ${per(sum.requests, sum.admittedCalls)} round trips per admit.`,
+    `Utilization ${per(sum.admitted, sum.clairvoyant)}, ${per(sum.requests, sum.admittedCalls)} round trips per admit` +
+    (sum.middleRequests > 0 ? `, and ${per(sum.middleRequests, sum.admittedCalls)} to middle ledgers.` : "."),
 );

@@ -142,8 +142,10 @@ export interface Limiter {
   readonly name: string;
   /** The time that it decides by, and the timers and randomness that go with it. */
   readonly ambient: Ambient;
-  /** All of them must admit a call. */
+  /** All of them must admit a call. With a plan: those of endpoints without their own, and the plan's. */
   readonly policies: readonly Policy[];
+  /** Those that hold for a key, in the order of a decision's `each`. @throws {RangeError} bad key */
+  policiesOf(key: Key): readonly Policy[];
   /** Decides a call, and takes its cost if it is admitted. @throws {RangeError} bad key or cost */
   limit(key: Key, options?: LimitOptions): Promise<Decision>;
   /**

@@ -5,12 +5,20 @@ import { type LocalDesign, local } from "./designs/local.ts";
 import { badOption, requireInteger, requireKnown } from "./errors.ts";
 import type { Carry, Link } from "./ledger/messages.ts";
 import { KeyedLimiter, POPS_MAX } from "./limiter.ts";
+import { plainTerms, type TermsOf, tenantTerms } from "./link/terms.ts";
 import { TableLimiter } from "./local-limiter.ts";
 import { type Duration, toMs } from "./policies/duration.ts";
 
 export interface LimiterOptions {
   /** The policy, or several that must all admit. */
   policy: Policy | readonly Policy[];
+  /**
+   * With a plan, keys are [tenant, endpoint], and `policy` is each endpoint's own. The plan is what
+   * all endpoints of a tenant may use together: a policy, or several; see docs/tenants.md.
+   */
+  plan?: Policy | readonly Policy[];
+  /** Policies of endpoints that have their own, by the endpoint's name; `policy` is for the others. */
+  endpoints?: Readonly<Record<string, Policy | readonly Policy[]>>;
   /** Shows in headers and metrics, and keeps its keys apart from other limiters' on the same ledgers. */
   name?: string;
   /** local() unless given. */
@@ -41,7 +49,22 @@ export interface LimiterOptions {
   clock?: Clock;
 }
 
-const OPTIONS = ["policy", "name", "design", "link", "onUnreachable", "pops", "deadline", "carry", "onError", "clock"];
+const OPTIONS = [
+  "policy",
+  "plan",
+  "endpoints",
+  "name",
+  "design",
+  "link",
+  "onUnreachable",
+  "pops",
+  "deadline",
+  "carry",
+  "onError",
+  "clock",
+];
+const FOR_LINKS = ["plan", "endpoints", "link", "onUnreachable", "pops", "deadline", "carry", "onError"] as const;
+const CHILDREN_MAX = 1000;
 
 /** Makes createLimiter for a platform. */
 export function limiterFor(ambient: Ambient) {
@@ -60,32 +83,67 @@ export function limiterFor(ambient: Ambient) {
     if (clock !== undefined && typeof clock?.now !== "function") {
       throw badOption("clock", clock, "an object with now(), which gives epoch ms");
     }
-    const policies = policiesOf(options.policy);
+    const remote = remoteOf(options, design);
+    const { policies, terms } = termsOf(options, design, name);
     // A clock for tests is also the one that waits are measured by.
     const time = clock ? { ...ambient, now: () => clock.now(), monotonic: () => clock.now() } : ambient;
-    const context: HolderContext = { name, policies, ambient: time, instantiate };
-    const remote = remoteOf(options, design);
+    const context: HolderContext = { name, policies, terms, ambient: time, instantiate };
     if (remote) context.remote = remote;
     const holder = design.hold(context);
     if (holder.table) return new TableLimiter(name, policies, time, holder, holder.table);
-    return new KeyedLimiter(name, policies, time, holder);
+    return new KeyedLimiter(name, policies, time, holder, terms);
   }
   return createLimiter;
 }
 
-function policiesOf(policy: LimiterOptions["policy"]): readonly Policy[] {
+function policiesOf(option: string, policy: LimiterOptions["policy"] | undefined): readonly Policy[] {
   const policies = Array.isArray(policy) ? policy : [policy];
-  if (policies.length === 0) throw badOption("policy", policy, "at least one policy");
+  if (policies.length === 0) throw badOption(option, policy, "at least one policy");
   for (const one of policies) {
-    if (!one?.constants) throw badOption("policy", one, "made by tokenBucket, fixedWindow or slidingWindow");
+    if (!one?.constants) throw badOption(option, one, "made by tokenBucket, fixedWindow or slidingWindow");
   }
   return Object.freeze([...policies]);
+}
+
+/** What keys are decided by. */
+function termsOf(
+  options: LimiterOptions,
+  design: Design,
+  name: string,
+): { policies: readonly Policy[]; terms: TermsOf } {
+  const policies = policiesOf("policy", options.policy);
+  const { plan, endpoints = {}, link } = options;
+  if (plan === undefined) {
+    if (options.endpoints !== undefined) throw new RangeError("endpoints need a plan above them: give the option plan");
+    if (link?.plans === "always") throw new RangeError("tenants() links to ledgers with a plan: give the option plan");
+    return { policies, terms: plainTerms(policies) };
+  }
+  if (!design.takesPlans) throw new RangeError(`design ${design.kind}() takes no plan: use exact() or lease()`);
+  if (options.onUnreachable === "share") {
+    throw badOption("onUnreachable", "share", '"deny" or "allow": a plan reserves no shares');
+  }
+  if (!link?.plans) {
+    throw badOption("link", link, "one whose ledgers can have a plan: tenants(env.TENANTS), embedded() or remote()");
+  }
+  if (typeof endpoints !== "object" || endpoints === null || Array.isArray(endpoints)) {
+    throw badOption("endpoints", endpoints, "an object with a policy, or several, by the endpoint's name");
+  }
+  const above = policiesOf("plan", plan);
+  const named = Object.entries(endpoints).map(([endpoint, own]) => {
+    if (endpoint === "") throw badOption("endpoints", endpoint, "named by non-empty strings");
+    return [endpoint, policiesOf(`endpoints[${JSON.stringify(endpoint)}]`, own)] as const;
+  });
+  const childrenMax = link.childrenMax ?? CHILDREN_MAX;
+  return {
+    policies: Object.freeze([...policies, ...above]),
+    terms: tenantTerms({ name, plan: above, policies, endpoints: new Map(named), childrenMax }),
+  };
 }
 
 function remoteOf(options: LimiterOptions, design: Design): Remote | undefined {
   const { link, onUnreachable, carry = "share" } = options;
   if (!design.needsLink) {
-    for (const name of ["link", "onUnreachable", "pops", "deadline", "carry", "onError"] as const) {
+    for (const name of FOR_LINKS) {
       if (options[name] !== undefined) throw new RangeError(`design ${design.kind}() takes no ${name}`);
     }
     return undefined;

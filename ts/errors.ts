@@ -4,6 +4,7 @@ export type LimiterErrorCode =
   | "unreachable" // the ledger gave no answer
   | "storage" // the ledger could not store its state
   | "protocol" // the two sides do not understand each other
+  | "children_max" // a tenant has as many endpoints as it may have
   | "unsupported"; // this platform or design cannot do that
 
 /**

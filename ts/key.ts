@@ -31,3 +31,15 @@ export function encodeParts(key: readonly string[]): string {
   }
   return joined;
 }
+
+/** The parts of an array that encodeParts has joined. */
+export function partsOf(key: string): string[] {
+  const parts: string[] = [];
+  for (let at = 1; at < key.length; ) {
+    const begin = key.indexOf(":", at) + 1;
+    const end = begin + Number(key.slice(at, begin - 1));
+    parts.push(key.slice(begin, end));
+    at = end;
+  }
+  return parts;
+}

@@ -5,6 +5,7 @@ import type { Holder } from "./designs/design.ts";
 import { answer, locally } from "./designs/local.ts";
 import { badOption, requireInteger } from "./errors.ts";
 import { costOf, KeyedLimiter } from "./limiter.ts";
+import { plainTerms } from "./link/terms.ts";
 
 /** The limiter over tables of this process: whatever can be asked without a promise. */
 export class TableLimiter extends KeyedLimiter implements LocalLimiter {
@@ -12,8 +13,12 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
   #opened: KeyTable | undefined;
 
   constructor(name: string, policies: readonly Policy[], ambient: Ambient, holder: Holder, open: () => KeyTable) {
-    super(name, policies, ambient, holder);
+    super(name, policies, ambient, holder, plainTerms(policies));
     this.#open = open;
+  }
+
+  override policiesOf(): readonly Policy[] {
+    return this.policies;
   }
 
   override limitSync(key: LocalKey, options?: LimitOptions): Decision {

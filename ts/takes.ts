@@ -6,7 +6,7 @@
 import type { Decision, Key, Limiter, Policy } from "./contract.ts";
 import { encodeKey } from "./key.ts";
 
-export type TakeSource = Pick<Limiter, "policies" | "ambient" | "limit" | "refund">;
+export type TakeSource = Pick<Limiter, "policiesOf" | "ambient" | "limit" | "refund">;
 
 /** A take, and what giving it back needs to know. */
 export interface Taken {
@@ -67,9 +67,9 @@ export class Takes {
     // A fallback took nothing from any ledger.
     if (!decision.success || decision.source === "fallback") return 0;
     const elapsedMs = this.#source.ambient.monotonic() - taken.askedAt;
-    const missing = this.#source.policies.map((policy, index) =>
-      stillMissing(policy, decision.each?.[index] ?? decision, taken, elapsedMs),
-    );
+    const missing = this.#source
+      .policiesOf(taken.key)
+      .map((policy, index) => stillMissing(policy, decision.each?.[index] ?? decision, taken, elapsedMs));
     const back = Math.min(count, ...missing);
     if (back <= 0) return 0;
     account.givenBack += back;

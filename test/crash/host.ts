@@ -1,5 +1,6 @@
 // Hosts in processes of their own, which can be killed without a warning.
 import { spawn } from "node:child_process";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -15,7 +16,12 @@ export interface Host {
 /** Starts a host that keeps its ledgers in `folder`. */
 export type Start = (folder: string) => Promise<Host>;
 
-export const startWorkerd: Start = (folder) => start([process.execPath, `${root}test/crash/serve-workerd.mjs`, folder]);
+export const startWorkerd = startScript("test/crash/serve-workerd.mjs");
+
+/** A host that is a script for Node. */
+export function startScript(script: string): Start {
+  return (folder) => start([process.execPath, resolve(root, script), folder]);
+}
 
 const RUNTIMES = {
   node: [process.execPath],
@@ -45,17 +51,17 @@ export async function startProcess(runtime: keyof typeof RUNTIMES): Promise<Star
 function start([command, ...args]: string[]): Promise<Host> {
   // Its input ends with this process, and it with its input.
   const child = spawn(command as string, args, { detached: true, stdio: ["pipe", "pipe", "inherit"] });
-  const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const gone = new Promise<void>((closed) => child.once("close", () => closed()));
   const kill = () => {
     if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid as number), "SIGKILL");
     return gone;
   };
-  return new Promise((resolve, reject) => {
+  return new Promise((ready, reject) => {
     let said = "";
     child.stdout.on("data", (chunk) => {
       said += chunk;
       const url = /^ready (\S+)$/m.exec(said)?.[1];
-      if (url) resolve({ url, kill });
+      if (url) ready({ url, kill });
     });
     child.once("error", reject);
     void gone.then(() => reject(new Error(`${args} ended before it was ready: ${said}`)));

@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { Decision, Limiter } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
 import { type LimiterOptions, limiterFor } from "../../ts/create-limiter.ts";
-import { Alone } from "../../ts/designs/alone.ts";
-import { Shares } from "../../ts/designs/share.ts";
 import { lease, optimistic, strict, tokenBucket } from "../../ts/index.ts";
 import { Keeper } from "../../ts/ledger/keeper.ts";
 import { memoryStore } from "../../ts/ledger/memory-store.ts";
 import type { LedgerReply } from "../../ts/ledger/messages.ts";
 import { SILENT_MS_MAX } from "../../ts/ledger/rights.ts";
+import { Alone } from "../../ts/link/alone.ts";
+import { Shares } from "../../ts/link/share.ts";
 import { FakeAmbient, seeded } from "../support/fake-ambient.ts";
 
 const POPS = 4;

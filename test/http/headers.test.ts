@@ -2,8 +2,9 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Limiter } from "../../ts/contract.ts";
+import { embedded } from "../../ts/hosts/node.ts";
 import { byIp, type HeaderOptions, rateLimit } from "../../ts/http/fetch.ts";
-import { fixedWindow, type Policy, slidingWindow, tokenBucket } from "../../ts/index.ts";
+import { createLimiter, exact, fixedWindow, type Policy, slidingWindow, tokenBucket } from "../../ts/index.ts";
 import { anyPolicy, fakeLimiter, fixedLimiter, itemsOf } from "./support.ts";
 
 const PEER = { remoteAddr: { hostname: "192.0.2.1" } };
@@ -297,5 +298,47 @@ describe("whatever the key and the name", () => {
         },
       ),
     );
+  });
+});
+
+describe("of a tenant's endpoints", () => {
+  test("tell the endpoint's own policy and the plan, and no name or level of anyone else", async () => {
+    const link = embedded();
+    const limiter = createLimiter({
+      policy: tokenBucket({ rate: 20, per: "1m" }),
+      plan: tokenBucket({ rate: 9, per: "1h" }),
+      endpoints: { login: tokenBucket({ rate: 5, per: "1d" }) },
+      name: "api",
+      design: exact(),
+      link,
+      onUnreachable: "deny",
+    });
+    let key = ["secret-tenant-a", "login"];
+    const handle = rateLimit({ limiter, key: () => key, headers: { pk: "k" } }, () => new Response("ok"));
+    const call = () => handle(new Request("http://host/"));
+    const told = itemsOf((await call()).headers.get("ratelimit-policy")).map(({ name, params }) => [name, params.q]);
+    expect(told).toEqual([
+      ["api-1d", 5],
+      ["api-1h", 9],
+    ]);
+    for (let nth = 0; nth < 4; nth++) await call();
+    expect(((await (await call()).json()) as Record<string, unknown>)["violated-policies"]).toEqual(["api-1d"]);
+    key = ["secret-tenant-a", "other"];
+    for (let nth = 0; nth < 4; nth++) await call();
+    // The first comes from the ledger, the second is remembered.
+    for (const refused of [await call(), await call()]) {
+      expect(refused.status).toBe(429);
+      const limits = itemsOf(refused.headers.get("ratelimit")).map(({ name, params }) => [name, params.r]);
+      expect(limits.at(-1)).toEqual(["api-1h", 0]);
+      expect(JSON.stringify([...refused.headers]) + (await refused.text())).not.toMatch(/secret|other/);
+    }
+    key = ["secret-tenant-b", "login"];
+    const fresh = itemsOf((await call()).headers.get("ratelimit")).map(({ name, params }) => [name, params.r]);
+    expect(fresh).toEqual([
+      ["api-1d", 4],
+      ["api-1h", 8],
+    ]);
+    await limiter.close();
+    await link.close();
   });
 });

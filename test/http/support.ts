@@ -25,7 +25,7 @@ export function fixedLimiter(decision: Partial<Decision>, policies: readonly Pol
     source: "ledger",
     ...decision,
   });
-  return { name: "api", policies, ambient: limiter.ambient, limit } as unknown as Limiter;
+  return { name: "api", policies, policiesOf: () => policies, ambient: limiter.ambient, limit } as unknown as Limiter;
 }
 
 /** Policies of every kind, with windows and refills of 1 ms to some minutes. */

@@ -15,7 +15,14 @@ function echo(request: LedgerRequest): LedgerReply {
 
 function courierOver(ask: Link["ask"], ambient: FakeAmbient, deadlineMs = 1000): Courier {
   const link: Link = { durability: { mode: "strict" }, ask };
-  return new Courier({ link, ambient, holder: "holder", policies: [spec], carry: "share", deadlineMs });
+  return new Courier({
+    link,
+    ambient,
+    holder: "holder",
+    terms: { of: () => ({ policies: [], specs: [spec] }) },
+    carry: "share",
+    deadlineMs,
+  });
 }
 
 const remainingOf = (delivery: { reply: LedgerReply; index: number } | null) =>

@@ -3,6 +3,7 @@ import { commandOf, run, type Scenario, scenarioOf } from "../../ts/sim/index.ts
 import { type Mistake, simulatorWith } from "../support/mutant.ts";
 
 const LEASES = "ts/ledger/leases.ts";
+const HOLD = "ts/link/lease-hold.ts";
 const lease = { design: "lease" };
 
 describe("leases, over anything that a seed can draw", () => {
@@ -76,11 +77,15 @@ describe("the search catches", () => {
     const faults = ["cuts", "freezes", "steps"] as const;
     const seed = await caughtBy(
       { ...lease, demand: "greedy", load: 3, pops: 5, durationMs: 16_000, faults },
-      { file: LEASES, right: "    ttlMs,\n    later: keptLater", wrong: "    ttlMs: end,\n    later: keptLater" },
       {
-        file: "ts/designs/hold.ts",
-        right: "Math.max(this.end, sentAt + reply.ttlMs)",
-        wrong: "Math.max(this.end, reply.ttlMs)",
+        file: LEASES,
+        right: "    ttlMs,\n    later: keptLater",
+        wrong: "    ttlMs: now + longestMs,\n    later: keptLater",
+      },
+      {
+        file: HOLD,
+        right: "const end = sentAt + reply.ttlMs",
+        wrong: "const end = reply.ttlMs",
       },
       {
         file: "ts/designs/lease-holder.ts",
@@ -110,7 +115,7 @@ describe("the search catches", () => {
   test("a lease that counts from when it arrives", async () => {
     const seed = await caughtBy(
       { ...windows, load: 3, rttMs: 160, faults: ["jitter", "cuts", "freezes"] },
-      { file: "ts/designs/hold.ts", right: "sentAt + reply.ttlMs", wrong: "now + reply.ttlMs" },
+      { file: HOLD, right: "sentAt + reply.ttlMs", wrong: "now + reply.ttlMs" },
     );
     expect(seed).toBeLessThanOrEqual(100);
   });

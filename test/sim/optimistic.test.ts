@@ -4,7 +4,7 @@ import { type Mistake, simulatorWith } from "../support/mutant.ts";
 
 const RIGHTS = "ts/ledger/rights.ts";
 const LEASES = "ts/ledger/leases.ts";
-const ALONE = "ts/designs/alone.ts";
+const ALONE = "ts/link/alone.ts";
 
 describe("overdrafts and shares, over anything that a seed can draw", () => {
   for (const [design, first, last] of [
@@ -55,12 +55,12 @@ describe("the search catches", () => {
   const shares: Partial<Scenario> = { ...cutOff, design: "lease:ttl=500", onUnreachable: "share" };
 
   test("a debt that nobody is told of", async () => {
-    const mistake = { file: LEASES, right: "const debt = Math.max(-free, 0)", wrong: "const debt = 0 * free" };
+    const mistake = { file: LEASES, right: "Math.max(-free, 0)", wrong: "0 * free" };
     expect(await caughtBy(overdrawing, mistake)).toBeLessThanOrEqual(60);
   });
 
   test("an overdraft that is never booked", async () => {
-    const mistake = { file: LEASES, right: "run.book(Math.max(overdrawn - own.rights.overdrawn, 0));", wrong: "" };
+    const mistake = { file: RIGHTS, right: "run.book(Math.max(sync.rights.overdrawn - had.overdrawn, 0));", wrong: "" };
     expect(await caughtBy(overdrawing, mistake)).toBeLessThanOrEqual(60);
   });
 
@@ -71,7 +71,7 @@ describe("the search catches", () => {
 
   test("rights for more holders than were counted on", async () => {
     const crowded = { ...overdrawing, slack: 0.4 };
-    const mistake = { file: LEASES, right: "taken < sync.rights.pops", wrong: "taken >= 0" };
+    const mistake = { file: RIGHTS, right: "taken < request.pops", wrong: "taken >= 0" };
     expect(await caughtBy(crowded, mistake)).toBeLessThanOrEqual(60);
   });
 

@@ -9,6 +9,7 @@ const BASE = ["contract", "errors"];
 const ARITHMETIC = [...BASE, "key", "core", "policies"];
 const LEDGER = [...ARITHMETIC, "ledger"];
 const DESIGNS = [...LEDGER, "link", "designs"];
+const HOSTS = [...DESIGNS, "middle"];
 const LAYERS: Record<string, readonly string[]> = {
   contract: [],
   errors: ["contract"],
@@ -17,11 +18,12 @@ const LAYERS: Record<string, readonly string[]> = {
   policies: BASE,
   ledger: ARITHMETIC,
   link: LEDGER,
+  middle: [...LEDGER, "link"],
   designs: DESIGNS,
   limiter: DESIGNS,
   index: [...DESIGNS, "limiter", "hosts/ambient.ts"],
-  hosts: DESIGNS,
-  sim: [...DESIGNS, "limiter"],
+  hosts: HOSTS,
+  sim: [...HOSTS, "limiter"],
   http: [...BASE, "policies", "limiter", "index"],
   cli: [...BASE, "policies", "sim", "index"],
   console: [...DESIGNS, "limiter", "hosts", "sim", "http", "index"],
@@ -34,7 +36,7 @@ const LAYERS: Record<string, readonly string[]> = {
 const SIBLINGS: Record<string, { shared: readonly string[]; gather: readonly string[] }> = {
   policies: { shared: ["duration.ts", "reduce.ts", "spec.ts"], gather: ["spec.ts"] },
   designs: {
-    shared: ["design.ts", "at-ledger.ts", "lease-holder.ts", "hold.ts", "alone.ts", "share.ts", "terms.ts"],
+    shared: ["design.ts", "at-ledger.ts", "lease-holder.ts", "terms.ts"],
     gather: [],
   },
   hosts: {
@@ -46,6 +48,7 @@ const SIBLINGS: Record<string, { shared: readonly string[]; gather: readonly str
       "ledger-handler.ts",
       "remote-link.ts",
       "wire.ts",
+      "durable-object-store.ts",
     ],
     gather: [],
   },

@@ -11,11 +11,21 @@ export interface Mistake {
   wrong: string;
 }
 
+/** The simulator over sources with mistakes in them. @throws {Error} as moduleWith does */
+export function simulatorWith(...mistakes: Mistake[]): Promise<typeof import("../../ts/sim/index.ts")> {
+  return moduleWith("ts/sim/index.ts", ...mistakes);
+}
+
 /**
- * The simulator over sources with mistakes in them.
+ * A module over sources with mistakes in them.
  * @throws {Error} a file doesn't hold what is right exactly once
  */
-export async function simulatorWith(...mistakes: Mistake[]): Promise<typeof import("../../ts/sim/index.ts")> {
+export async function moduleWith<T>(entry: string, ...mistakes: Mistake[]): Promise<T> {
+  return import(/* @vite-ignore */ await bundleWith(entry, ...mistakes));
+}
+
+/** Where the bundle of a module over sources with mistakes in them is. @throws {Error} as moduleWith does */
+export async function bundleWith(entry: string, ...mistakes: Mistake[]): Promise<string> {
   const mutated = new Map<string, string>();
   for (const { file, right, wrong } of mistakes) {
     const source = mutated.get(`${root}${file}`) ?? (await readFile(`${root}${file}`, "utf8"));
@@ -40,17 +50,18 @@ export async function simulatorWith(...mistakes: Mistake[]): Promise<typeof impo
     },
   };
   await mkdir(`${root}build/mutants`, { recursive: true });
-  const outfile = `${root}build/mutants/${hash(JSON.stringify(mistakes))}.mjs`;
+  const outfile = `${root}build/mutants/${hash(JSON.stringify([entry, mistakes]))}.mjs`;
   await build({
-    entryPoints: [`${root}ts/sim/index.ts`],
+    entryPoints: [`${root}${entry}`],
     bundle: true,
     format: "esm",
     target: "es2022",
     outfile,
+    external: ["node:*"],
     plugins: [mutant],
     logLevel: "error",
   });
-  return import(/* @vite-ignore */ outfile);
+  return outfile;
 }
 
 function hash(text: string): string {

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Decision, LocalKey } from "../../ts/contract.ts";
 import { createLimiter, fixedWindow, local, slidingWindow, tokenBucket } from "../../ts/index.ts";
+import { plainTerms } from "../../ts/link/terms.ts";
 import { cores, openTable } from "../support/cores.ts";
 import { FakeAmbient } from "../support/fake-ambient.ts";
 import { keyOf } from "../support/model.ts";
@@ -126,6 +127,7 @@ test("the seed is drawn at the first call and not before", () => {
   const holder = local().hold({
     name: "seeded",
     policies: [policy],
+    terms: plainTerms([policy]),
     ambient: Object.assign(new FakeAmbient(START), {
       random: () => {
         drawn += 1;

@@ -1,10 +1,11 @@
 import type { Bounds, Op, Outcome, Policy } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
-import { type Durability, OUTCOME_CELLS, PEEK, REFUND, RESET, TAKE } from "../ledger/messages.ts";
+import { type Durability, type LedgerReply, OUTCOME_CELLS, PEEK, REFUND, RESET, TAKE } from "../ledger/messages.ts";
 import { Courier, type LeaseKeeper } from "../link/courier.ts";
 import { Denials } from "../link/denials.ts";
 import { holderId } from "../link/holder-id.ts";
 import type { Delivery } from "../link/lane.ts";
+import type { Terms, TermsOf } from "../link/terms.ts";
 import { allOf } from "../policies/all-of.ts";
 import { envelope } from "../policies/envelope.ts";
 import { policyOf } from "../policies/spec.ts";
@@ -16,6 +17,7 @@ const KINDS = { take: TAKE, peek: PEEK, refund: REFUND, reset: RESET };
 export class AtLedger {
   readonly courier: Courier;
   readonly #policies: readonly Policy[];
+  readonly #terms: TermsOf;
   readonly #monotonic: () => number;
   readonly #durability: Durability;
   readonly failsOpen: boolean;
@@ -23,16 +25,16 @@ export class AtLedger {
   #cached = 0;
   #fallback = 0;
 
-  constructor({ policies, ambient }: HolderContext, remote: Remote, denialsMax: number, leases?: LeaseKeeper) {
+  constructor({ policies, terms, ambient }: HolderContext, remote: Remote, denialsMax: number, leases?: LeaseKeeper) {
     this.#policies = policies;
+    this.#terms = terms;
     this.#monotonic = () => ambient.monotonic();
     this.#durability = remote.link.durability;
     this.failsOpen = remote.onUnreachable === "allow";
     this.#denials = new Denials(denialsMax);
     const { link, deadlineMs, carry, onError } = remote;
-    const specs = policies.map((policy) => policy.spec);
     const holder = holderId(ambient);
-    this.courier = new Courier({ link, ambient, holder, policies: specs, carry, deadlineMs, leases, onError });
+    this.courier = new Courier({ link, ambient, holder, terms, carry, deadlineMs, leases, onError });
   }
 
   /** What a remembered refusal says to a take; null: nothing. */
@@ -43,17 +45,23 @@ export class AtLedger {
     return { ...denial, source: "cache" };
   }
 
-  async ask(address: string, op: Op): Promise<Answer> {
+  /**
+   * Has it decided.
+   * @param key      whose refusals these are; the address unless given
+   * @param arrived  is shown the ledger's reply
+   */
+  async ask(address: string, op: Op, key = address, arrived?: (reply: LedgerReply) => void): Promise<Answer> {
     const amount = op[0] === "reset" ? 1 : op[1];
     const givesBack = op[0] === "refund" || op[0] === "reset";
-    if (givesBack) this.#denials.forget(address);
+    if (givesBack) this.#denials.forget(key);
     const delivery = await this.courier.send(address, KINDS[op[0]], amount);
     // Again: a refusal from before it may have come in meanwhile.
-    if (givesBack) this.#denials.forget(address);
+    if (givesBack) this.#denials.forget(key);
     if (!delivery) return this.#withoutLedger(address, op);
-    const answer = this.#read(delivery);
+    arrived?.(delivery.reply);
+    const answer = this.#read(address, delivery);
     if (op[0] === "take" && !answer.admitted) {
-      this.#denials.add(address, amount, delivery.sentAt, answer);
+      this.#denials.add(key, amount, delivery.sentAt, answer);
     }
     return answer;
   }
@@ -79,7 +87,7 @@ export class AtLedger {
 
   #withoutLedger(address: string, op: Op): Answer {
     if (op[0] === "take") return this.fallback(address);
-    const cause = this.courier.lastError;
+    const cause = this.courier.lastErrorOf(address);
     throw new LimiterError("unreachable", "the ledger gave no answer within the deadline", { cause });
   }
 
@@ -91,13 +99,24 @@ export class AtLedger {
     return { admitted, remaining: 0, retryAfterMs, resetMs: 0, source: "fallback", unreachable: true };
   }
 
-  #read({ reply, index }: Delivery): Answer {
-    const policies = reply.policies?.map(policyOf) ?? this.#policies;
+  #read(address: string, { reply, index }: Delivery): Answer {
+    const terms = this.#terms.of(address);
+    const policies = policiesIn(reply, terms);
     const first = index * policies.length;
     if (policies.length === 1) return { ...outcomeAt(reply.outcomes, first), source: "ledger" };
     const outcomes = policies.map((_, offset) => outcomeAt(reply.outcomes, first + offset));
-    return { ...allOf(policies, outcomes), source: "ledger" };
+    const joint = allOf(policies, outcomes);
+    const answer: Answer = { ...joint, source: "ledger" };
+    const plans = reply.plan?.length ?? terms.plan?.policies.length ?? 0;
+    if (!joint.admitted && joint.tightest >= policies.length - plans) answer.planCap = true;
+    return answer;
   }
+}
+
+/** What the outcomes in a reply are by, if not by what was asked for. */
+function policiesIn({ policies, plan }: LedgerReply, terms: Terms): readonly Policy[] {
+  if (!policies && !plan) return terms.policies;
+  return [...(policies ?? terms.specs), ...(plan ?? terms.plan?.policies ?? [])].map(policyOf);
 }
 
 function outcomeAt(cells: readonly number[], nth: number): Outcome {

@@ -2,12 +2,15 @@ import type { Ambient, Bounds, Op, Outcome, Policy, Source } from "../contract.t
 import type { CoreExports } from "../core/exports.ts";
 import type { KeyTable } from "../core/table.ts";
 import type { Carry, Link } from "../ledger/messages.ts";
+import type { TermsOf } from "../link/terms.ts";
 
 /** An outcome, and where it came from. */
 export interface Answer extends Outcome {
   source: Source;
   /** Set where no ledger could be asked. */
   unreachable?: true;
+  /** Set where it is the plan that refuses. */
+  planCap?: true;
   /** With several policies: the capacity of the tightest, and what each says. */
   limit?: number;
   each?: readonly (Outcome & { limit: number })[];
@@ -48,7 +51,9 @@ export interface Remote {
 export interface HolderContext {
   /** The limiter's name. */
   name: string;
+  /** With a plan: those of endpoints that have none of their own, and the plan's. */
   policies: readonly Policy[];
+  terms: TermsOf;
   /** With the limiter's own clock as the time, where it was given one. */
   ambient: Ambient;
   /** A fresh instance of the core. */
@@ -61,6 +66,8 @@ export interface HolderContext {
 export interface Design {
   readonly kind: string;
   readonly needsLink: boolean;
+  /** Whether its keys may be children of a plan. */
+  readonly takesPlans?: true;
   /** Whether it has a use for `pops`: undefined for none, or which of its settings need it. */
   readonly needsPops?: "always" | "to share";
   /** Makes the limiter's holder. Called once, by createLimiter. */

@@ -25,7 +25,7 @@ export interface ExactOptions {
 export function exact(options: ExactOptions = {}): Design {
   requireKnown("exact", options, ["denialsMax"]);
   const denialsMax = requireInteger("denialsMax", options.denialsMax ?? 10_000, 0, 10_000_000);
-  return { kind: "exact", needsLink: true, hold: (context) => new ExactHolder(context, denialsMax) };
+  return { kind: "exact", needsLink: true, takesPlans: true, hold: (context) => new ExactHolder(context, denialsMax) };
 }
 
 class ExactHolder implements Holder {

@@ -3,9 +3,9 @@ import type { LeaseReply, LeaseRequest } from "../ledger/messages.ts";
 import { SILENT_MS_MAX } from "../ledger/rights.ts";
 import { addressesOf } from "../link/address.ts";
 import { LEASE_ONLY } from "../link/lane.ts";
+import { Hold, type Terms } from "../link/lease-hold.ts";
 import { AtLedger } from "./at-ledger.ts";
 import type { Answer, Holder, HolderContext, Remote } from "./design.ts";
-import { Hold, type Terms } from "./hold.ts";
 
 /** Keys that are leased at most; calls on others are decided at the ledger. */
 const HOLDS_MAX = 100_000;

@@ -1,11 +1,11 @@
-import type { Policy } from "../contract.ts";
 import { requireInteger, requireKnown } from "../errors.ts";
 import { TTL_MS_MAX } from "../ledger/leases.ts";
+import { defaultTtlMs, TTL_MS_MIN } from "../link/lease-hold.ts";
+import { Shares } from "../link/share.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
 import { type Design, remoteOf } from "./design.ts";
 import { LeaseHolder } from "./lease-holder.ts";
-import { Shares } from "./share.ts";
-import { blockOf, requireBlock, TTL_MS_MIN } from "./terms.ts";
+import { blockOf, requireBlock } from "./terms.ts";
 
 export interface LeaseOptions {
   /** Tokens per lease, a positive integer up to the policy's capacity; or "adaptive", unless given. */
@@ -17,7 +17,6 @@ export interface LeaseOptions {
   ttl?: Duration;
 }
 
-const TTL_MS_DEFAULT = 5000;
 /** After how many ttls without a word a PoP takes from its share. */
 const BLIND_TTLS = 2;
 
@@ -38,6 +37,7 @@ export function lease(options: LeaseOptions = {}): Design {
   return {
     kind: "lease",
     needsLink: true,
+    takesPlans: true,
     needsPops: "to share",
     hold(context) {
       const { policies, instantiate } = context;
@@ -50,12 +50,7 @@ export function lease(options: LeaseOptions = {}): Design {
         overdraftPerMs: 0,
         shares: new Shares(policies, remote.pops, instantiate),
       };
-      return new LeaseHolder(context, remote, { ttlMs, block, alone: share || undefined, eager: undefined });
+      return new LeaseHolder(context, remote, { ttlMs, block, alone: share || undefined });
     },
   };
-}
-
-function defaultTtlMs(policies: readonly Policy[]): number {
-  const tenths = policies.map(({ spec }) => (spec.kind === "slidingWindow" ? spec.window / 10 : TTL_MS_DEFAULT));
-  return Math.max(Math.floor(Math.min(TTL_MS_DEFAULT, ...tenths)), TTL_MS_MIN);
 }

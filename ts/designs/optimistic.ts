@@ -1,10 +1,11 @@
 import { badOption, requireInteger, requireKnown } from "../errors.ts";
 import { TTL_MS_MAX } from "../ledger/leases.ts";
+import { TTL_MS_MIN } from "../link/lease-hold.ts";
+import { Shares } from "../link/share.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
 import { type Design, remoteOf } from "./design.ts";
 import { LeaseHolder } from "./lease-holder.ts";
-import { Shares } from "./share.ts";
-import { blockOf, rateOf, requireBlock, TTL_MS_MIN } from "./terms.ts";
+import { blockOf, rateOf, requireBlock } from "./terms.ts";
 
 export interface OptimisticOptions {
   /** τ: how often a PoP tells a key's ledger what it admitted; "1s" unless given. */

@@ -2,9 +2,6 @@
 import type { Policy } from "../contract.ts";
 import { requireInteger } from "../errors.ts";
 
-/** Shortest lease. */
-export const TTL_MS_MIN = 500;
-
 /** @throws {RangeError} it is neither a positive integer nor "adaptive" */
 export function blockOf(block: number | "adaptive" = "adaptive"): number | undefined {
   return block === "adaptive" ? undefined : requireInteger("block", block, 1, Number.MAX_SAFE_INTEGER);

@@ -6,31 +6,24 @@ import { strict } from "../ledger/durability.ts";
 import { Keeper } from "../ledger/keeper.ts";
 import type { Durability, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
-import { sqlStore } from "../ledger/sql-store.ts";
 import { HOLDER_MS } from "../ledger/state.ts";
 import type { LedgerStore } from "../ledger/store.ts";
+import {
+  alarmAt,
+  carried,
+  type LedgerNamespace,
+  type ObjectState,
+  outlive,
+  storedIn,
+  stubOf,
+} from "./durable-object-store.ts";
 
-/** The little of the platform that is used here, so that no types of it are needed. */
-interface ObjectStorage {
-  sql: { exec(query: string, ...values: unknown[]): { toArray(): Record<string, never>[] } };
-  transactionSync(body: () => void): void;
-  sync(): Promise<void>;
-  setAlarm(time: number): Promise<void>;
-  deleteAll(): Promise<void>;
-}
-interface ObjectState {
-  storage: ObjectStorage;
-  blockConcurrencyWhile<T>(body: () => Promise<T>): Promise<T>;
-}
+export type { LedgerNamespace } from "./durable-object-store.ts";
+export { TenantObject, type TenantsOptions, tenants } from "./durable-object-tenant.ts";
+
 interface LedgerStub {
   ask(address: string, request: LedgerRequest): Promise<LedgerReply>;
 }
-/** A binding to the namespace of LedgerObject. */
-export interface LedgerNamespace {
-  idFromName(name: string): unknown;
-  get(id: never): unknown;
-}
-
 /**
  * The ledger of one key. Export it from your Worker, bind it, and list it among the
  * `new_sqlite_classes` of your migrations.
@@ -79,39 +72,15 @@ export class LedgerObject extends workers.DurableObject {
 
   #store(): LedgerStore {
     const { storage } = this.#state;
-    const store = sqlStore({
-      run: (sql, ...values) => storage.sql.exec(sql, ...values).toArray(),
-      transaction: (body) => storage.transactionSync(body),
-      close: () => {},
+    return storedIn(storage, async (changes) => {
+      if (this.#alarmSet) return;
+      this.#alarmSet = true;
+      await storage.setAlarm(alarmAt(changes[0]?.wholeAt));
     });
-    return {
-      ...store,
-      write: async (changes) => {
-        store.write(changes);
-        if (!this.#alarmSet) {
-          this.#alarmSet = true;
-          await storage.setAlarm(alarmAt(changes[0]?.wholeAt));
-        }
-        await storage.sync();
-      },
-    };
   }
 }
 
-const ignore = () => {};
-const outlive = (work: Promise<unknown>) => workers.waitUntil?.(work);
-
 const LEFT = "SELECT count(*) AS keys, max(whole_at) AS whole_at FROM ledger";
-/** From when a key is whole until its object cleans up. */
-const SWEEP_MS = HOLDER_MS + 60_000;
-/** Longest until it looks whether it may: the platform refuses alarms that are centuries away. */
-const ALARM_MS_MAX = 365 * 86_400_000;
-
-/** When to clean up behind a key that is whole at `wholeAt`, epoch ms; null: not known. */
-function alarmAt(wholeAt: number | null = null): number {
-  const now = Date.now();
-  return Math.min(Math.max(wholeAt ?? 0, now) + SWEEP_MS, now + ALARM_MS_MAX);
-}
 
 /**
  * The link to ledgers in Durable Objects, one for each key.
@@ -126,13 +95,7 @@ export function durableObject(namespace: LedgerNamespace, options: { durability?
   requireKnown("durableObject", options, ["durability"]);
   return {
     durability: options.durability ?? strict(),
-    ask(address, request) {
-      const stub = namespace.get(namespace.idFromName(address) as never) as LedgerStub;
-      const answer = stub.ask(address, request);
-      // Other requests may wait for it too: it must not end when this one's client goes away.
-      outlive(answer.then(ignore, ignore));
-      return answer;
-    },
+    ask: (address, request) => carried((stubOf(namespace, address) as LedgerStub).ask(address, request)),
     outlive,
   };
 }

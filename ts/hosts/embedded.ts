@@ -2,13 +2,17 @@
 // Node, Bun and Deno differ in nothing but where their SQLite comes from.
 import { clearInterval, setImmediate, setInterval, setTimeout } from "node:timers";
 import { instantiate } from "../core/instantiate.ts";
-import { badOption, requireKnown } from "../errors.ts";
+import { badOption, requireInteger, requireKnown } from "../errors.ts";
+import { memoryChildren, sqlChildren } from "../ledger/children.ts";
 import { strict } from "../ledger/durability.ts";
 import { Keeper } from "../ledger/keeper.ts";
 import { memoryStore } from "../ledger/memory-store.ts";
 import type { ClosableLink, Durability } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
 import { sqlStore } from "../ledger/sql-store.ts";
+import { HOLDER_MS } from "../ledger/state.ts";
+import { CHILDREN_MAX, Supervisor } from "../ledger/supervisor.ts";
+import { childAddress } from "../link/address.ts";
 import { openSqlite, type SqliteClass } from "./sqlite-file.ts";
 
 export interface EmbeddedOptions {
@@ -16,6 +20,8 @@ export interface EmbeddedOptions {
   path?: string;
   /** strict() unless given. */
   durability?: Durability;
+  /** Endpoints that a tenant of a limiter with a plan may have at a time; 1,000 unless given. */
+  childrenMax?: number;
 }
 
 const SWEEP_MS = 60_000;
@@ -33,22 +39,41 @@ export function embeddedOn(sqlite: () => SqliteClass) {
    *                         "unsupported": there is no SQLite here
    */
   return function embedded(options: EmbeddedOptions = {}): ClosableLink {
-    requireKnown("embedded", options, ["path", "durability"]);
-    const { path, durability = strict() } = options;
+    requireKnown("embedded", options, ["path", "durability", "childrenMax"]);
+    const { path, durability = strict(), childrenMax } = options;
     if (path !== undefined && (typeof path !== "string" || path === "")) throw badOption("path", path, "a file's path");
+    if (childrenMax !== undefined) requireInteger("childrenMax", childrenMax, 1, CHILDREN_MAX);
+    const db = path === undefined ? null : openSqlite(sqlite(), path);
     const keeper = new Keeper({
-      store: path === undefined ? memoryStore() : sqlStore(openSqlite(sqlite(), path)),
+      store: db ? sqlStore(db) : memoryStore(),
       durability,
       now: () => Date.now(),
       soon: setImmediate,
       later: (ms, callback) => void setTimeout(callback, ms),
       instantiate,
     });
-    const sweeping = setInterval(() => keeper.sweep().catch(() => {}), SWEEP_MS);
+    const children = db ? sqlChildren(db, () => Date.now()) : memoryChildren(() => Date.now());
+    // Children are ledgers like others here, beside their plans' in the same file.
+    const supervisor = new Supervisor({
+      keeper,
+      children,
+      askChild: (plan, child, requests, allotment, now) =>
+        keeper.askChild(childAddress(plan, child), requests, allotment, now),
+      now: () => Date.now(),
+      later: (ms, callback) => void setTimeout(callback, ms),
+    });
+    const sweep = async () => {
+      await keeper.sweep();
+      children.sweep(Date.now() - HOLDER_MS);
+    };
+    const sweeping = setInterval(() => sweep().catch(() => {}), SWEEP_MS);
     sweeping.unref();
     return {
       durability,
-      ask: (address, request) => keeper.ask(address, request).catch(errorReply),
+      plans: "optional",
+      ...(childrenMax !== undefined && { childrenMax }),
+      ask: (address, request) =>
+        request.plan ? supervisor.ask(request) : keeper.ask(address, request).catch(errorReply),
       close() {
         clearInterval(sweeping);
         return keeper.close();

@@ -1,7 +1,7 @@
 // Serves the ledgers behind a link over HTTP, as a fetch handler that fits any server. Whatever
 // comes in is a stranger's until its token is checked, and may be nonsense even then.
 import { badOption, requireKnown } from "../errors.ts";
-import type { LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
+import type { LedgerReply, LedgerRequest, Link, PlanRequest } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
 import { ADDRESS_MAX, ASKS_MAX, BODY_BYTES_MAX, isToken, TOKEN_ALLOWED, type WireReply } from "./wire.ts";
 
@@ -127,7 +127,7 @@ async function answer(link: Link, ask: unknown): Promise<LedgerReply> {
 
 /** The request without what this version doesn't know. What the fields mean is the ledger's to check. */
 function requestIn(value: unknown): LedgerRequest {
-  const { v, holder, seq, policies, carry, durability, ops, sync } = (value ?? {}) as LedgerRequest;
+  const { v, holder, seq, policies, carry, durability, ops, sync, plan } = (value ?? {}) as LedgerRequest;
   if (typeof holder !== "string" || holder === "" || holder.length > HOLDER_CHARS_MAX) {
     throw badOption("holder", holder, `1..${HOLDER_CHARS_MAX} characters`);
   }
@@ -143,7 +143,22 @@ function requestIn(value: unknown): LedgerRequest {
   if (durability !== undefined) request.durability = durabilityIn(durability);
   // The ledger checks what is in it.
   if (isObject(sync) && sync) request.sync = sync;
+  if (plan !== undefined) request.plan = planIn(plan);
   return request;
+}
+
+/** Without what this version doesn't know. Dropped it must not be: then nothing would keep to it. */
+function planIn(value: unknown): PlanRequest {
+  const { address, child, policies, childrenMax } = (value ?? {}) as PlanRequest;
+  for (const [name, text] of Object.entries({ address, child })) {
+    if (typeof text !== "string" || text.length > ADDRESS_MAX) {
+      throw badOption(`plan.${name}`, text, `1..${ADDRESS_MAX} characters`);
+    }
+  }
+  if (!Array.isArray(policies) || policies.length > POLICIES_MAX || !policies.every(isObject)) {
+    throw badOption("plan.policies", policies, `an array of at most ${POLICIES_MAX} policies`);
+  }
+  return { address, child, policies, childrenMax };
 }
 
 function durabilityIn(value: LedgerRequest["durability"]): NonNullable<LedgerRequest["durability"]> {

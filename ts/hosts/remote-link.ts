@@ -52,6 +52,8 @@ export function remoteFor(outgoing: Outgoing) {
     const poster = new Poster(outgoing, endpointOf(url), options.token, timeoutMs);
     return {
       durability: options.durability ?? strict(),
+      // Whether the served ledgers can is theirs to say.
+      plans: "optional",
       ask: (address, request) => poster.ask(address, request),
       close: async () => poster.close(),
       ...(outgoing.outlive && { outlive: outgoing.outlive }),

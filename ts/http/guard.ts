@@ -74,7 +74,7 @@ export class Verdict {
   /** The answer to a refused request. */
   refusal(): Refusal {
     const { decision } = this;
-    const quotas = this.#writer?.quotas ?? [];
+    const quotas = this.#writer?.quotasFor(this.#key) ?? [];
     const violated = quotas.filter((_, index) => decision.each?.[index]?.success !== true);
     const names = quotas.length > 0 ? violated.map(({ name }) => name) : [this.#limiter.name];
     const refusal = refusalOf(decision, names);

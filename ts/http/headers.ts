@@ -4,7 +4,7 @@
 //   RateLimit-Policy: "api";q=20;w=12;pk=:…:     the policy: q requests in w seconds
 //   RateLimit: "api";r=7;t=8;pk=:…:              now: no more than r in the next t seconds
 // The older ones are what many clients read today.
-import type { Ambient, Decision, Key, Limiter, PolicyDecision } from "../contract.ts";
+import type { Ambient, Decision, Key, Limiter, Policy, PolicyDecision } from "../contract.ts";
 import { badOption, requireKnown } from "../errors.ts";
 import { type Quota, quotasOf } from "./quota.ts";
 import { hmacSha256 } from "./sha256.ts";
@@ -81,6 +81,15 @@ interface Part {
   policies: Field;
 }
 
+/** What headers say of policies, whatever the decision. */
+interface QuotaSet {
+  quotas: readonly Quota[];
+  /** As the older styles' RateLimit-Policy. */
+  older: string;
+  /** Without a partition key. */
+  whole: Part;
+}
+
 /** Checked options. @throws {RangeError} one is out of range or unknown */
 export function stylesOf(options: HeaderOptions): HeaderStyle[] {
   requireKnown("headers", options, ["styles", "pk", "expose"]);
@@ -100,14 +109,12 @@ export function stylesOf(options: HeaderOptions): HeaderStyle[] {
 
 /** Writes the headers of one limiter. */
 export class HeaderWriter {
-  /** One for each policy of the limiter, in their order. */
-  readonly quotas: readonly Quota[];
   readonly #limiter: Limiter;
   readonly #styles: readonly HeaderStyle[];
-  readonly #policies: string;
+  /** By the policies: endpoints of a tenant may have their own. */
+  readonly #sets = new Map<readonly Policy[], QuotaSet>();
   readonly #exposed: string;
   readonly #secret: string | Uint8Array | false | undefined;
-  readonly #whole: Part;
   readonly #recent = new Map<string, Part>();
   #hash: ((message: string) => Uint8Array) | undefined;
 
@@ -115,11 +122,25 @@ export class HeaderWriter {
     this.#limiter = limiter;
     this.#styles = stylesOf(options);
     this.#secret = options.pk;
-    this.quotas = quotasOf(limiter);
-    this.#whole = this.#partWith("");
-    this.#policies = this.quotas.map(({ quota, window }) => `${quota};w=${window}`).join(", ");
+    this.#setOf(limiter.policies);
     const names = this.#styles.flatMap((style) => EXPOSED[style]);
     this.#exposed = options.expose ? [...names, "Retry-After"].join(", ") : "";
+  }
+
+  /** One for each policy that holds for the key, in the order of a decision's `each`. */
+  quotasFor(key: Key): readonly Quota[] {
+    return this.#setOf(this.#limiter.policiesOf(key)).quotas;
+  }
+
+  #setOf(policies: readonly Policy[]): QuotaSet {
+    let set = this.#sets.get(policies);
+    if (!set) {
+      const quotas = quotasOf(this.#limiter.name, policies);
+      const older = quotas.map(({ quota, window }) => `${quota};w=${window}`).join(", ");
+      set = { quotas, older, whole: partWith(quotas, "") };
+      this.#sets.set(policies, set);
+    }
+    return set;
   }
 
   fields(told: Told): Field[] {
@@ -135,14 +156,17 @@ export class HeaderWriter {
   }
 
   #standard(told: Told, fields: Field[]): void {
-    const { pk, policies } = this.#partOf(told.key);
+    const set = this.#setOf(this.#limiter.policiesOf(told.key));
+    const { pk, policies } = this.#partOf(told.key, set);
     fields.push(policies);
     let limits = "";
-    const each = knownOf(told.decision);
-    for (let index = 0; index < this.quotas.length; index++) {
+    const each = [...knownOf(told.decision)];
+    // A plan's refusal that was remembered says nothing of the endpoint.
+    if (!told.decision.each && told.decision.reason === "plan_cap") each.unshift(...new Array(set.quotas.length - 1));
+    for (let index = 0; index < set.quotas.length; index++) {
       const one = each[index];
       if (!one) continue;
-      const { quoted } = this.quotas[index] as Quota;
+      const { quoted } = set.quotas[index] as Quota;
       limits += `${limits && ", "}${quoted};r=${sfInteger(one.remaining)}${effectiveWindow(one, told)}${pk}`;
     }
     if (limits) fields.push({ name: "RateLimit", value: limits, list: true });
@@ -150,7 +174,7 @@ export class HeaderWriter {
 
   #older(style: Exclude<HeaderStyle, "standard">, told: Told, fields: Field[]): void {
     const add = (name: string, value: string | number) => fields.push({ name, value: String(value), list: false });
-    if (style !== "x-ratelimit") add("RateLimit-Policy", this.#policies);
+    if (style !== "x-ratelimit") add("RateLimit-Policy", this.#setOf(this.#limiter.policiesOf(told.key)).older);
     const { decision, now } = told;
     if (knownOf(decision).length === 0) return;
     const { limit, remaining } = decision;
@@ -163,23 +187,23 @@ export class HeaderWriter {
   }
 
   /** What depends on the key alone. */
-  #partOf(key: Key): Part {
-    if (this.#secret === false) return this.#whole;
+  #partOf(key: Key, { quotas, whole }: QuotaSet): Part {
+    if (this.#secret === false) return whole;
     const known = typeof key === "string" ? this.#recent.get(key) : undefined;
     if (known) return known;
     this.#hash ??= hmacSha256(this.#secret ?? drawSecret(this.#limiter.ambient));
     const digest = this.#hash(JSON.stringify([this.#limiter.name, key]));
-    const made = this.#partWith(`;pk=${sfBytes(digest.subarray(0, PK_BYTES))}`);
+    const made = partWith(quotas, `;pk=${sfBytes(digest.subarray(0, PK_BYTES))}`);
     // Clients come in bursts. The rest is hashed anew: memory stays flat, whatever they send.
     if (this.#recent.size === RECENT_MAX) this.#recent.clear();
     if (typeof key === "string" && key.length <= RECENT_LENGTH_MAX) this.#recent.set(key, made);
     return made;
   }
+}
 
-  #partWith(pk: string): Part {
-    const items = this.quotas.map(({ quoted, quota, window }) => `${quoted};q=${sfInteger(quota)};w=${window}${pk}`);
-    return { pk, policies: { name: "RateLimit-Policy", value: items.join(", "), list: true } };
-  }
+function partWith(quotas: readonly Quota[], pk: string): Part {
+  const items = quotas.map(({ quoted, quota, window }) => `${quoted};q=${sfInteger(quota)};w=${window}${pk}`);
+  return { pk, policies: { name: "RateLimit-Policy", value: items.join(", "), list: true } };
 }
 
 /** What each policy says; nothing where no ledger was asked, and so nothing is known. */

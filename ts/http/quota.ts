@@ -1,4 +1,4 @@
-import type { Limiter, Policy } from "../contract.ts";
+import type { Policy } from "../contract.ts";
 import { badOption } from "../errors.ts";
 import { PRINTABLE, sfString } from "./structured.ts";
 
@@ -43,7 +43,7 @@ function shortest(ms: number): string {
  *
  * @throws {RangeError} the limiter's name can't stand in a header
  */
-export function quotasOf({ name, policies }: Limiter): Quota[] {
+export function quotasOf(name: string, policies: readonly Policy[]): Quota[] {
   if (!PRINTABLE.test(name)) throw badOption("the limiter's name", name, "of printable ASCII, to show in headers");
   const taken = new Map<string, number>();
   return policies.map((policy) => {

@@ -11,14 +11,16 @@ import type { LedgerState } from "./state.ts";
  */
 export function forfeitReserved(meters: Meters, stored: LedgerState, now: number): LedgerState {
   if (!stored.reserved) return stored;
-  const { reserved, ...state } = forfeitEnded(meters, stored, now);
+  const { reserved = 0, ...state } = forfeitEnded(meters, stored, now);
   const leased = (state.leases ?? []).reduce((sum, { tokens }) => sum + tokens, 0);
   const keys = state.keys.map((key, index) => {
     const meter = meters(index);
     meter.load(policyOf(state.policies[index] as never), key, now);
     meter.decide(1, false);
-    book(meter, Math.min(reserved ?? 0, meter.remaining - leased));
+    book(meter, Math.min(reserved, meter.remaining - leased));
     return meter.save();
   });
-  return { ...state, keys };
+  if (!state.total) return { ...state, keys };
+  // They may have been a plan's as well.
+  return { ...state, keys, total: { ...state.total, used: state.total.used + reserved } };
 }

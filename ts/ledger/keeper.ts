@@ -2,10 +2,14 @@
 // keys of one tick together. The store, the clock and the timer are the host's.
 import type { CoreExports } from "../core/exports.ts";
 import { LimiterError } from "../errors.ts";
+import { leasedIn, totalOf } from "./child.ts";
 import { forfeitReserved } from "./forfeit.ts";
 import { GroupCommit } from "./group-commit.ts";
-import type { Durability, LedgerReply, LedgerRequest } from "./messages.ts";
+import { forfeitEnded } from "./leases.ts";
+import { Load } from "./load.ts";
+import type { Allotment, ChildReply, Durability, LedgerReply, LedgerRequest, Totals } from "./messages.ts";
 import { metersOf } from "./meters.ts";
+import { errorReply } from "./replies.ts";
 import type { Meters } from "./run.ts";
 import { HOLDER_MS, type HolderState, type LedgerState } from "./state.ts";
 import { type Step, step } from "./step.ts";
@@ -46,6 +50,12 @@ interface Entry {
   reserve: number;
   /** When the budget is whole, epoch ms. */
   wholeAt: number;
+  load: Load;
+}
+
+/** What becomes of a key that is changed by other means than a request. */
+export interface KeyUpdate<T> extends Pick<Step, "state" | "changed" | "leased" | "freed" | "wake"> {
+  result: T;
 }
 
 /** Calls whose outcomes take as much room as a lease does. */
@@ -79,12 +89,64 @@ export class Keeper {
    * @throws {LimiterError} "storage": the state can't be read or stored; nothing was decided
    */
   async ask(address: string, request: LedgerRequest): Promise<LedgerReply> {
+    return (await this.#ask(address, request, this.#now())).reply;
+  }
+
+  /**
+   * Decides requests to a child at the time `now` of its plan, and tells its totals. Requests
+   * that make no sense have their error in their reply.
+   * @throws {LimiterError} "storage": the state can't be read or stored
+   */
+  async askChild(
+    address: string,
+    requests: readonly LedgerRequest[],
+    allotment: Allotment,
+    now: number,
+  ): Promise<ChildReply> {
+    const fresh = !this.#entry(address, now).state?.total;
+    // What a child had before it was deleted may be in use elsewhere.
+    const allotted = fresh ? { ...allotment, tokens: allotment.given } : allotment;
+    const asked = requests.map((request) =>
+      this.#ask(address, request, now, allotted).catch((error) => {
+        const reply = errorReply(error);
+        if (reply.error?.code === "storage" || reply.error?.code === "closed") throw error;
+        return { reply, replayed: false };
+      }),
+    );
+    // Before anything else happens to the key: all of them have been decided by now.
+    const totals = { ...this.#totals(address, now), fresh };
+    return { replies: await Promise.all(asked), totals };
+  }
+
+  /**
+   * Changes a key by other means than a request. `stored` settles when that is, as far as
+   * `durability` asks for; `result` is known at once.
+   * @throws {LimiterError} "storage": the state can't be read
+   */
+  update<T>(
+    address: string,
+    durability: Durability,
+    change: (meters: Meters, state: LedgerState | null, now: number) => KeyUpdate<T>,
+  ): { result: T; stored: Promise<void> } {
     if (this.#closed) throw new LimiterError("closed", "the ledger host is closed");
     const now = this.#now();
     const entry = this.#entry(address, now);
-    const result = step(this.#meters, entry.state, entry.holders.get(request.holder), request, now);
+    const { result, ...made } = change(this.#meters, entry.state, now);
+    if (made.changed) {
+      entry.wholeAt = made.wake;
+      entry.state = made.state;
+      entry.version++;
+    }
+    return { result, stored: this.#settled(entry, durability, made) };
+  }
+
+  async #ask(address: string, request: LedgerRequest, now: number, allotment?: Allotment) {
+    if (this.#closed) throw new LimiterError("closed", "the ledger host is closed");
+    const entry = this.#entry(address, now);
+    const load = entry.load.add(request, now);
+    const result = step(this.#meters, entry.state, entry.holders.get(request.holder), request, now, allotment);
     if (!result.replayed) {
-      remember(entry, request, result.reply, now);
+      remember(entry, request, result.reply, now, allotment);
       entry.wholeAt = result.wake;
     }
     if (result.changed) {
@@ -94,7 +156,13 @@ export class Keeper {
       entry.unsaved.add(request.holder);
     }
     await this.#settled(entry, request.durability ?? this.#host.durability, result);
-    return result.reply;
+    return load === undefined ? result : { ...result, reply: { ...result.reply, load } };
+  }
+
+  #totals(address: string, now: number): Omit<Totals, "fresh"> {
+    const { state, wholeAt } = this.#entry(address, now);
+    const settled = state && forfeitEnded(this.#meters, state, now);
+    return { ...totalOf(state, settled), held: leasedIn(settled), wholeAt };
   }
 
   /**
@@ -156,6 +224,7 @@ export class Keeper {
       spent: 0,
       reserve: 0,
       wholeAt: now,
+      load: new Load(),
     };
     this.#evict();
     this.#entries.set(address, entry);
@@ -179,7 +248,11 @@ export class Keeper {
   }
 
   /** Resolves when the entry is stored as far as `durability` asks for. */
-  async #settled(entry: Entry, durability: Durability, { changed, leased, freed }: Step): Promise<void> {
+  async #settled(
+    entry: Entry,
+    durability: Durability,
+    { changed, leased, freed }: Pick<Step, "changed" | "leased" | "freed">,
+  ): Promise<void> {
     entry.reserve = durability.mode === "reserve" ? durability.chunk : 0;
     const due =
       durability.mode === "strict" ||
@@ -258,14 +331,22 @@ function isAhead(entry: Entry): boolean {
   return entry.version > entry.stored || entry.reserved > 0;
 }
 
-function remember(entry: Entry, request: LedgerRequest, reply: LedgerReply, now: number): void {
+function remember(
+  entry: Entry,
+  request: LedgerRequest,
+  reply: LedgerReply,
+  now: number,
+  allotment: Allotment | undefined,
+): void {
   if (!entry.holders.has(request.holder)) {
     for (const [id, { at }] of entry.holders) if (at < now - HOLDER_MS) entry.holders.delete(id);
   }
   const { holder, seq, ops } = request;
   const replyIsShorter = (entry.state?.leases?.length ?? 0) * CALLS_PER_LEASE > ops.length / 2;
   const before = replyIsShorter ? { before: null, reply } : { before: entry.state };
-  entry.holders.set(holder, { seq, at: now, ...before });
+  const memory: HolderState = { seq, at: now, ...before };
+  if (allotment) memory.allotment = allotment;
+  entry.holders.set(holder, memory);
 }
 
 function read(store: LedgerStore, address: string) {

@@ -8,8 +8,8 @@ import { policyOf } from "../policies/spec.ts";
 import { book, loadAccount } from "./books.ts";
 import { guarded, unguarded } from "./guard.ts";
 import type { LeaseReply, LeaseRequest, LedgerRequest } from "./messages.ts";
-import { checkRights, endOf, renewed, reservedFor, spilledOf } from "./rights.ts";
-import type { Meters, Run } from "./run.ts";
+import { checkRights, endOf, reservedFor, spilledOf } from "./rights.ts";
+import type { Meters } from "./run.ts";
 import type { Lease, LedgerState, Rights } from "./state.ts";
 
 /** Longest lease. */
@@ -89,6 +89,30 @@ export function stateOf(state: LedgerState, debts: readonly number[], leases: Le
   return next;
 }
 
+/** What leases are granted out of: a key's budget, or what a holder that lends on has of one. */
+export interface Budget {
+  /** Tokens that are leased out, and so reserved. */
+  leased: number;
+  /** Until the first of those leases ends, ms. */
+  firstEndMs: number;
+  /** Tokens that a plan above lets through, what is granted of leases included; Infinity without one. */
+  readonly allowance: number;
+  /** Counts tokens as used that a holder has spent. */
+  book(tokens: number): void;
+  /** Whole tokens that are left, those that are leased aside; negative: promised ahead. */
+  free(): number;
+  /** Ms until there are `tokens` besides those that are reserved, within `withinMs`; null: that isn't known. */
+  waitFor(tokens: number, withinMs: number): number | null;
+  /** Until all of it is there again, ms. */
+  resetMs(now: number): number;
+  /** Most that may be leased out at a time. */
+  leasable(): number;
+  /** Tokens that come back within `ms` while it is used up. */
+  refill(ms: number): number;
+  /** How long a lease may last from now, by the guarded clock of the one who grants it. */
+  longestMs(now: number): number;
+}
+
 /** The leases of a key while one holder's is dealt with. */
 export interface Settled {
   /** All of them, as they were. */
@@ -97,20 +121,12 @@ export interface Settled {
   own: Lease | undefined;
   /** Tokens that the holder keeps. */
   kept: number;
-  /** Its rights from now on. */
-  rights: Rights | undefined;
-  /** Everyone's rights. */
-  silent: Rights[];
+  /** Its rights from now on; absent: none. */
+  rights?: Rights | undefined;
 }
 
 /** Books what the holder reports as used, takes back what it returns, and reserves the rest. */
-export function settle(
-  run: Run,
-  policies: readonly Policy[],
-  leases: Lease[],
-  { holder, sync }: LedgerRequest,
-  now: number,
-): Settled {
+export function settle(run: Budget, leases: Lease[], { holder, sync }: LedgerRequest, now: number): Settled {
   if (sync) check(sync);
   const own = leases.find((lease) => lease.holder === holder);
   const others = leases.filter((lease) => lease !== own);
@@ -120,19 +136,9 @@ export function settle(
     run.book(spent);
     kept = Math.min(own.tokens - spent, sync.held + sync.later);
   }
-  if (own?.rights && sync?.rights) {
-    const { overdrawn, shared } = sync.rights;
-    run.book(Math.max(overdrawn - own.rights.overdrawn, 0));
-    const taken = Math.max(shared - own.rights.shared, 0);
-    run.bookEach((index) => Math.min(taken, reservedFor(policies[index] as Policy, own.rights as Rights, now)));
-  }
-  const rights = rightsOf(sync, own, others, now);
   run.leased = others.reduce((sum, { tokens }) => sum + tokens, kept);
-  const silent = others.flatMap((lease) => lease.rights ?? []);
-  if (rights) silent.push(rights);
-  reserveShares(run, policies, silent, now);
   run.firstEndMs = Math.min(...leases.map(freeAt)) - now;
-  return { leases, others, own, kept, rights, silent };
+  return { leases, others, own, kept };
 }
 
 /**
@@ -143,71 +149,55 @@ export function settle(
  * reach. Where nothing is free any more, it is a share of what will be refilled, to start then.
  */
 export function grant(
-  run: Run,
-  policies: readonly Policy[],
-  { leases, others, own, kept, rights, silent }: Settled,
-  holder: string,
+  run: Budget,
+  { leases, others, own, kept, rights }: Settled,
+  { holder, seq }: LedgerRequest,
   sync: LeaseRequest,
   now: number,
 ): { leases: Lease[]; reply: LeaseReply } {
-  const { ttlMs, end } = termOf(policies, sync.ttlMs, now);
+  const { ttlMs, longestMs } = termOf(run, sync.ttlMs, now);
   const want = sync.held + sync.later + sync.ask;
   const share = want / others.reduce((sum, lease) => sum + lease.want, Math.max(want, 1));
-  const half = Math.floor(Math.min(...policies.map(({ capacity }) => capacity)) / 2);
+  const most = run.leasable();
   const free = run.free();
-  const most = sync.block ?? Math.max(Math.floor(((free + kept) / 2) * share), 1);
-  const room = ttlMs === 0 ? 0 : Math.max(Math.min(sync.ask, half - run.leased), 0);
-  const granted = Math.max(Math.min(room, most - kept, free), 0);
+  const block = sync.block ?? Math.max(Math.floor(((free + kept) / 2) * share), 1);
+  const room = ttlMs === 0 ? 0 : Math.max(Math.min(sync.ask, most - run.leased, run.allowance), 0);
+  const granted = Math.max(Math.min(room, block - kept, free), 0);
   run.leased += granted;
-  const debt = Math.max(-free, 0);
   const withinMs = Math.floor(ttlMs / 2);
-  const refill = Math.min(half, ...policies.map((policy) => refillOf(policy, withinMs)));
+  const refill = Math.min(most, run.refill(withinMs));
   const mostLater = sync.later > 0 || refill < 1 ? 0 : (sync.block ?? Math.max(Math.floor(refill * share), 1));
-  // What shares yield by then is not to be had by then.
-  reserveShares(run, policies, silent, now + guarded(withinMs));
   const { tokens: later, startsInMs } = grantLater(run, Math.min(room, mostLater - kept) - granted, withinMs);
   const keptLater = Math.min(sync.later, kept);
+  const since = own ? own.since : seq;
   const reply: LeaseReply = {
     tokens: kept - keptLater + granted,
     ttlMs,
     later: keptLater + later,
     startsInMs,
-    resetMs: run.wholeAt(now) - now,
+    resetMs: run.resetMs(now),
   };
-  if (rights) reply.debt = debt;
+  if (since !== undefined) reply.since = since;
+  if (rights) reply.debt = Math.max(-free, 0);
   const tokens = kept + granted + later;
   // Without tokens a lease says that its holder would have some: it has its part in the sharing.
   if (tokens === 0 && !rights && (!own || sync.ask === 0)) return { leases: own ? others : leases, reply };
-  const lease: Lease = { holder, tokens, want, used: sync.used, end: Math.max(own?.end ?? 0, end) };
+  const lease: Lease = { holder, tokens, want, used: sync.used, end: Math.max(own?.end ?? 0, now + longestMs) };
+  if (since !== undefined) lease.since = since;
   if (rights) lease.rights = rights;
   return { leases: [...others, lease], reply };
 }
 
-/** Reserves what the holders may have taken from their shares by `at`. */
-function reserveShares(run: Run, policies: readonly Policy[], silent: readonly Rights[], at: number): void {
-  run.reserve((index) => {
-    const policy = policies[index] as Policy;
-    return silent.reduce((sum, rights) => sum + reservedFor(policy, rights, at) + spilledOf(policy, rights, at), 0);
-  });
-}
-
-/** When what is reserved for it will be free at the latest. */
-function freeAt({ tokens, end, rights }: Lease): number {
-  return tokens > 0 || !rights ? end : endOf(rights);
-}
-
-/** The holder's rights after its request: it keeps those that it has, and gets some while there are any. */
-function rightsOf(sync: LeaseRequest | undefined, own: Lease | undefined, others: Lease[], now: number) {
-  if (!sync?.rights) return own?.rights;
-  if (!sync.rights.keep) return undefined;
-  const taken = others.filter((lease) => lease.rights).length;
-  return own?.rights || taken < sync.rights.pops ? renewed(own?.rights, sync.rights, now) : undefined;
+/** How long a holder may count on its lease, and the ledger waits for it to end. */
+export function termOf(run: Budget, wantedMs: number, now: number): { ttlMs: number; longestMs: number } {
+  const longestMs = Math.min(guarded(wantedMs), run.longestMs(now));
+  return { ttlMs: Math.min(wantedMs, unguarded(longestMs)), longestMs };
 }
 
 /** As many of `wanted` tokens as the budget grows by within `withinMs`, and when they are there. */
-function grantLater(run: Run, wanted: number, withinMs: number): { tokens: number; startsInMs: number } {
+function grantLater(run: Budget, wanted: number, withinMs: number): { tokens: number; startsInMs: number } {
   for (let tokens = wanted; tokens >= 1; tokens = Math.floor(tokens / 2)) {
-    const waitMs = run.waitFor(tokens);
+    const waitMs = run.waitFor(tokens, withinMs);
     if (waitMs === 0) break;
     if (waitMs === null || waitMs > withinMs) continue;
     run.leased += tokens;
@@ -216,20 +206,9 @@ function grantLater(run: Run, wanted: number, withinMs: number): { tokens: numbe
   return { tokens: 0, startsInMs: 0 };
 }
 
-/** Tokens that come back in `ms` while the policy is at its limit. */
-function refillOf({ spec }: Policy, ms: number): number {
-  if (spec.kind === "tokenBucket") return (spec.rate * ms) / spec.per;
-  // A fixed window gives nothing back before it ends, and no lease may outlive it.
-  return spec.kind === "fixedWindow" ? 0 : (spec.limit * ms) / spec.window;
-}
-
-/** The holder's ttl, and the ledger's end of it: within each fixed window. */
-function termOf(policies: readonly Policy[], ttlMs: number, now: number): { ttlMs: number; end: number } {
-  let longest = guarded(ttlMs);
-  for (const { spec } of policies) {
-    if (spec.kind === "fixedWindow") longest = Math.min(longest, spec.window - 1 - (now % spec.window));
-  }
-  return { ttlMs: Math.min(ttlMs, unguarded(longest)), end: now + longest };
+/** When what is reserved for it will be free at the latest. */
+function freeAt({ tokens, end, rights }: Lease): number {
+  return tokens > 0 || !rights ? end : endOf(rights);
 }
 
 function check({ used, held, later, ask, ttlMs, block = 1, rights }: LeaseRequest): void {

@@ -31,6 +31,50 @@ export interface LedgerRequest {
   ops: number[];
   /** What becomes of the holder's lease; see leases.ts. Settled before the ops, granted after them. */
   sync?: LeaseRequest;
+  /** The plan above this ledger, which must admit a take as well; see supervisor.ts. */
+  plan?: PlanRequest;
+}
+
+/** The plan that a ledger is a child of. */
+export interface PlanRequest {
+  /** Of the plan's own ledger, which all the children have in common. */
+  address: string;
+  /** Which of its children is asked: its name within the plan. */
+  child: string;
+  policies: PolicySpec[];
+  /** Children that the plan may have at a time. */
+  childrenMax: number;
+}
+
+/** What a child may let through of its plan's budget. Totals since the child began, as in a LeaseRequest. */
+export interface Allotment {
+  /** Tokens used, and given back, by the child in all, as the plan last heard. */
+  used: number;
+  back: number;
+  /** Tokens that it may use beyond those, what it leases out included. */
+  tokens: number;
+  /** How many of those it gets just now: all that there are for a child that remembers nothing. */
+  given: number;
+  /** Longest that it may lease them out, ms. */
+  ttlMs: number;
+}
+
+/** A child's totals. */
+export interface Totals {
+  used: number;
+  back: number;
+  /** Tokens that it has leased out. */
+  held: number;
+  /** Whether it remembers nothing: it is new, or was deleted. */
+  fresh: boolean;
+  /** When its budget is whole, epoch ms of the plan's own clock: a child is never on another machine. */
+  wholeAt: number;
+}
+
+/** A child's answers to requests, in their order, and its totals after them. */
+export interface ChildReply {
+  replies: { reply: LedgerReply; replayed: boolean }[];
+  totals: Totals;
 }
 
 /**
@@ -86,6 +130,11 @@ export interface LeaseReply {
   startsInMs: number;
   /** Until the budget is whole, if nobody takes any more. */
   resetMs: number;
+  /**
+   * The seq of the request that the lease began with. Another one than before means another lease,
+   * granted by one who doesn't know how long the holder might count on the former.
+   */
+  since?: number;
   /** Present if the holder has the rights that it asked for: tokens that were admitted beyond the limit. */
   debt?: number;
 }
@@ -96,20 +145,30 @@ export const OUTCOME_CELLS = 4;
 /** The answer to a request. */
 export interface LedgerReply {
   v: 1;
-  /** For each op and each policy: admitted (0 or 1), remaining, retryAfterMs (-1: never), resetMs. */
+  /** For each op and each policy, the plan's last: admitted (0 or 1), remaining, retryAfterMs (-1: never), resetMs. */
   outcomes: number[];
   /** Answers `sync`. */
   lease?: LeaseReply;
+  /** What the ledger is asked for this key of late, requests a second; absent: little, or not known. */
+  load?: number;
   /** Present if the ledger decided by other policies than those of the request; see step.ts. */
   policies?: PolicySpec[];
+  /** Present if the plan decided by other policies than those of the request. */
+  plan?: PolicySpec[];
+  /** A child's alone: takes that only its plan refuses, by their place among the ops. */
+  capped?: number[];
   /** Present if nothing was decided; `outcomes` is then empty. */
-  error?: { code: "request" | "storage" | "protocol" | "closed"; message: string };
+  error?: { code: "request" | "storage" | "protocol" | "closed" | "children_max"; message: string };
 }
 
 /** How a design reaches ledgers. Made by a host, for example durableObject(env.LEDGER). */
 export interface Link {
   /** What the ledgers commit, and when; "strict" if they were not told. */
   readonly durability: Durability;
+  /** Whether its ledgers can have a plan above them, or must; none can unless given. */
+  readonly plans?: "optional" | "always";
+  /** Children that a plan may have at a time; 1,000 unless given. */
+  readonly childrenMax?: number;
   /**
    * Sends to the ledger of that address.
    * @throws whatever kept the answer away; the request may or may not have been decided
@@ -123,3 +182,9 @@ export interface Link {
 
 /** A link that holds something. */
 export type ClosableLink = Link & Required<Pick<Link, "close">>;
+
+/** A link that also reaches middle ledgers, which stand between here and the ledgers; see docs/regions.md. */
+export interface PlacedLink extends Link {
+  /** The link to the middle ledgers at a place of that name. */
+  at(place: string): Link;
+}

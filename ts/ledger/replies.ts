@@ -1,4 +1,4 @@
-import { LimiterError } from "../errors.ts";
+import { LimiterError, type LimiterErrorCode } from "../errors.ts";
 import type { LedgerReply } from "./messages.ts";
 
 /** The reply that carries an error to the holder, who may be in another process. */
@@ -6,10 +6,14 @@ export function errorReply(error: unknown): LedgerReply {
   const code =
     error instanceof RangeError
       ? "request"
-      : error instanceof LimiterError && (error.code === "protocol" || error.code === "closed")
+      : error instanceof LimiterError && isTold(error.code)
         ? error.code
         : "storage";
   return { v: 1, outcomes: [], error: { code, message: error instanceof Error ? error.message : String(error) } };
+}
+
+function isTold(code: LimiterErrorCode): code is "protocol" | "closed" | "children_max" {
+  return code === "protocol" || code === "closed" || code === "children_max";
 }
 
 /** The error in a reply, as the holder throws it; null: there is none. */

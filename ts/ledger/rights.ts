@@ -8,7 +8,9 @@
 // the ledger still hears it.
 import type { Policy } from "../contract.ts";
 import { guarded } from "./guard.ts";
-import type { RightsRequest } from "./messages.ts";
+import type { Settled } from "./leases.ts";
+import type { LedgerRequest, RightsRequest } from "./messages.ts";
+import type { Run } from "./run.ts";
 import type { Rights } from "./state.ts";
 
 /** How long a holder that hears nothing keeps its rights. What it may have admitted by then is booked. */
@@ -50,8 +52,34 @@ export function endOf({ at }: Rights): number {
   return at + guarded(SILENT_MS_MAX);
 }
 
-/** The rights after a request that came at `now`. */
-export function renewed(own: Rights | undefined, request: RightsRequest, now: number): Rights {
+/**
+ * Books what the holder reports to have admitted without a lease, and reserves what anyone may take
+ * from a share.
+ */
+export function settleRights(run: Run, settled: Settled, { sync }: LedgerRequest, now: number): void {
+  const { own, others } = settled;
+  const had = own?.rights;
+  if (had && sync?.rights) {
+    run.book(Math.max(sync.rights.overdrawn - had.overdrawn, 0));
+    const taken = Math.max(sync.rights.shared - had.shared, 0);
+    run.bookEach((policy) => Math.min(taken, reservedFor(policy, had, now)));
+  }
+  const all = others.flatMap(({ rights }) => rights ?? []);
+  settled.rights = sync?.rights ? granted(had, sync.rights, all.length, now) : had;
+  if (settled.rights) all.push(settled.rights);
+  if (all.length === 0) return;
+  run.reserve((policy, inMs) => {
+    const at = now + inMs;
+    return all.reduce((sum, rights) => sum + reservedFor(policy, rights, at) + spilledOf(policy, rights, at), 0);
+  });
+}
+
+/** The rights that a holder has after its request: it keeps those that it had, and gets some while there are any. */
+function granted(had: Rights | undefined, request: RightsRequest, taken: number, now: number): Rights | undefined {
+  return request.keep && (had || taken < request.pops) ? renewed(had, request, now) : undefined;
+}
+
+function renewed(own: Rights | undefined, request: RightsRequest, now: number): Rights {
   const { pops, blindMs, share, overdraft, overdrawn, shared, asked, heard } = request;
   const heardAt = own && own.asked !== heard ? own.heardAt : (own?.at ?? now);
   return { pops, blindMs, share, overdraft, overdrawn, shared, asked, at: now, heardAt, bookedTo: now };

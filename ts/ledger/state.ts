@@ -1,6 +1,6 @@
 import type { KeyState, PolicySpec } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
-import type { LedgerReply } from "./messages.ts";
+import type { Allotment, LedgerReply } from "./messages.ts";
 
 /** What a ledger keeps of a key. Plain JSON: all numbers are whole and below 2^53. */
 export interface LedgerState {
@@ -16,6 +16,8 @@ export interface LedgerState {
   debts?: number[];
   /** What is leased out; absent: nothing. */
   leases?: Lease[];
+  /** A child's: tokens used under its plan, and given back, since it began. Never less than before. */
+  total?: { used: number; back: number };
 }
 
 /** Tokens that a holder may spend without asking. They stay reserved until it ends. */
@@ -26,8 +28,12 @@ export interface Lease {
   want: number;
   /** The holder's total when it was last heard. */
   used: number;
+  /** A child's total of what was given back, when it was last heard. */
+  back?: number;
   /** When all of them count as used, epoch ms. */
   end: number;
+  /** The seq of the request that it began with. */
+  since?: number;
   /** What the holder may do without the ledger; absent: nothing. */
   rights?: Rights;
 }
@@ -63,6 +69,8 @@ export interface HolderState {
   before: LedgerState | null;
   /** Kept instead of `before` where it is shorter. */
   reply?: LedgerReply;
+  /** What a child was allotted for it. */
+  allotment?: Allotment;
 }
 
 /** How long a holder that stays silent is remembered: far longer than anyone retries. */

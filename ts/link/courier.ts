@@ -1,12 +1,13 @@
 // Carries calls to ledgers. Calls on one key that come while a request is under way travel
 // together in the next one: each is still decided on its own, in order, but a round trip and a
 // commit serve all of them. Nobody waits beyond the deadline, or for a ledger known to be gone.
-import type { Ambient, PolicySpec } from "../contract.ts";
+import type { Ambient } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
 import type { Carry, LeaseReply, LeaseRequest, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
 import { errorOf } from "../ledger/replies.ts";
 import { Breaker } from "./breaker.ts";
 import { type Batch, type Delivery, Lane, LEASE_ONLY, type Waiting } from "./lane.ts";
+import type { TermsOf } from "./terms.ts";
 
 /** Who looks after this holder's leases: their news travel with the calls. */
 export interface LeaseKeeper {
@@ -21,7 +22,7 @@ export interface CourierOptions {
   ambient: Pick<Ambient, "monotonic" | "schedule">;
   /** This holder's id. */
   holder: string;
-  policies: PolicySpec[];
+  terms: Pick<TermsOf, "of">;
   carry: Carry;
   /** Longest that a call waits, ms. */
   deadlineMs: number;
@@ -44,8 +45,6 @@ const pauseMsMax = ({ deadlineMs }: CourierOptions) => deadlineMs / 2;
 
 export class Courier {
   readonly stats = { requests: 0, retries: 0, expired: 0, shed: 0, blocked: 0 };
-  /** What last kept an answer away. */
-  lastError: unknown;
   readonly #options: CourierOptions;
   readonly #lanes = new Map<string, Lane>();
   /** The state of the link as a whole, and the keys that failed since anyone had an answer. */
@@ -92,6 +91,11 @@ export class Courier {
       queueMicrotask(() => this.#depart(lane));
     }
     return this.#wait(waiting);
+  }
+
+  /** What last kept an answer of that ledger away: of that one alone, since errors tell of keys. */
+  lastErrorOf(address: string): unknown {
+    return this.#lanes.get(address)?.lastError;
   }
 
   /** Ms until the ledger of that address is tried again; 0: it is thought to be there. */
@@ -186,18 +190,20 @@ export class Courier {
       if (lane.idle) this.#lanes.delete(lane.address);
       return;
     }
-    const { holder, policies, carry, link, ambient, leases } = this.#options;
+    const { holder, terms, carry, link, ambient, leases } = this.#options;
+    const { specs, plan } = terms.of(lane.address);
     const ops: number[] = [];
     for (const { kind, amount } of waiting) if (kind !== LEASE_ONLY) ops.push(kind, amount);
     const request: LedgerRequest = {
       v: 1,
       holder,
       seq: ++this.#seq,
-      policies,
+      policies: specs,
       carry,
       ops,
       durability: link.durability,
     };
+    if (plan) request.plan = plan;
     const sync = leases?.request(lane.address);
     if (sync) request.sync = sync;
     lane.flight = { request, waiting, sentAt: ambient.monotonic(), lastSentAt: 0, attempts: 0 };
@@ -242,7 +248,7 @@ export class Courier {
 
   /** Tries again with the same seq, so that nothing is charged twice, while someone waits. */
   #failed(lane: Lane, batch: Batch, error: unknown): void {
-    this.lastError = error;
+    lane.lastError = error;
     this.#options.onError?.(error);
     const { ambient, deadlineMs } = this.#options;
     if (lane.flight !== batch) return;

@@ -3,6 +3,7 @@ import type { Outcome } from "../contract.ts";
 /** A refusal as it is told to a caller. */
 export interface Refusal extends Outcome {
   limit?: number;
+  planCap?: true;
 }
 
 /** A refusal that a ledger gave. */
@@ -14,6 +15,8 @@ interface Denial {
   wholeAt: number;
   /** The capacity of the policy that refused, if there are several. */
   limit: number | undefined;
+  /** Whether it was a plan's. */
+  planCap: true | undefined;
 }
 
 /**
@@ -43,16 +46,17 @@ export class Denials {
     const resetMs = Math.ceil(Math.max(denial.wholeAt, denial.until) - now);
     const refusal: Refusal = { admitted: false, remaining: 0, retryAfterMs: Math.ceil(denial.until - now), resetMs };
     if (denial.limit !== undefined) refusal.limit = denial.limit;
+    if (denial.planCap) refusal.planCap = true;
     return refusal;
   }
 
   /** Remembers that `cost` was refused, in answer to a request first sent at `sentAt`. */
-  add(address: string, cost: number, sentAt: number, answer: Outcome & { limit?: number }): void {
-    const { retryAfterMs, resetMs, limit } = answer;
+  add(address: string, cost: number, sentAt: number, answer: Refusal): void {
+    const { retryAfterMs, resetMs, limit, planCap } = answer;
     if (retryAfterMs === null || this.#most === 0) return;
     this.#denials.delete(address);
     if (this.#denials.size >= this.#most) this.#denials.delete(this.#denials.keys().next().value as string);
-    this.#denials.set(address, { cost, until: sentAt + retryAfterMs, wholeAt: sentAt + resetMs, limit });
+    this.#denials.set(address, { cost, until: sentAt + retryAfterMs, wholeAt: sentAt + resetMs, limit, planCap });
   }
 
   /** Someone gave budget back. */

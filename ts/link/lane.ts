@@ -44,6 +44,8 @@ export class Lane {
   readonly breaker: Breaker;
   readonly queue: Waiting[] = [];
   flight: Batch | null = null;
+  /** What last kept an answer away. */
+  lastError: unknown;
   /** Since when someone is about to send what waits, monotonic ms. */
   departing: number | null = null;
 

@@ -4,6 +4,8 @@ import type { Outcome, Policy } from "../contract.ts";
 export interface Joint extends Outcome {
   /** The capacity of the policy whose numbers these are. */
   limit: number;
+  /** Which policy that is. */
+  tightest: number;
   each: readonly (Outcome & { limit: number })[];
 }
 
@@ -16,8 +18,11 @@ export interface Joint extends Outcome {
  */
 export function allOf(policies: readonly Policy[], outcomes: readonly Outcome[]): Joint {
   const each = outcomes.map((outcome, index) => ({ ...outcome, limit: policies[index]?.capacity ?? 0 }));
-  const tightest = each.reduce((a, b) => (isTighter(b, a) ? b : a));
-  return { ...tightest, each };
+  let tightest = 0;
+  for (let index = 1; index < each.length; index++) {
+    if (isTighter(each[index] as Outcome, each[tightest] as Outcome)) tightest = index;
+  }
+  return { ...(each[tightest] as Outcome & { limit: number }), tightest, each };
 }
 
 function isTighter(a: Outcome, b: Outcome): boolean {

@@ -28,7 +28,7 @@ export class Network {
   }
 
   /** Cuts a holder off for `ms`: both ways, or one. */
-  cut(holder: number, directions: readonly Direction[], ms: number): void {
+  cut(holder: number | string, directions: readonly Direction[], ms: number): void {
     for (const direction of directions) {
       const way = `${holder} ${direction}`;
       this.#cuts.set(way, Math.max(this.#cuts.get(way) ?? 0, this.#world.now + ms));
@@ -43,7 +43,7 @@ export class Network {
 
   /** Carries a request to `serve` and the reply back. What is lost is never heard of, or an error. */
   carry(
-    holder: number,
+    holder: number | string,
     request: LedgerRequest,
     serve: (request: LedgerRequest) => Promise<LedgerReply> | null,
   ): Promise<LedgerReply> {
@@ -65,7 +65,7 @@ export class Network {
     });
   }
 
-  #send(holder: number, direction: Direction, lost: () => void, arrive: () => void): void {
+  #send(holder: number | string, direction: Direction, lost: () => void, arrive: () => void): void {
     const cutUntil = this.#cuts.get(`${holder} ${direction}`) ?? 0;
     if (cutUntil > this.#world.now || this.#happens(this.#faults.loss)) {
       lost();

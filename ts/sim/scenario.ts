@@ -3,6 +3,7 @@ import type { Design, OnUnreachable } from "../designs/design.ts";
 import { exact } from "../designs/exact.ts";
 import { lease } from "../designs/lease.ts";
 import { optimistic } from "../designs/optimistic.ts";
+import { type ShardedOptions, sharded } from "../designs/sharded.ts";
 import { lazy, reserve, strict } from "../ledger/durability.ts";
 import { shareOf } from "../ledger/rights.ts";
 import { parsePolicy } from "../policies/parse.ts";
@@ -16,6 +17,10 @@ export interface Scenario {
   /** Policies, with "+" between them. */
   policy: string;
   pops: number;
+  /** 0: none. */
+  regions: number;
+  /** Mean life of a PoP, ms; 0: it lives for ever. */
+  lifeMs: number;
   demand: DemandKind;
   load: number;
   costMax: number;
@@ -57,6 +62,17 @@ const DESIGNS: Record<string, readonly string[]> = {
     "optimistic:every=500,blind=2s,overdraft=0.25,maxUnsynced=20",
     "optimistic:every=200,blind=1s,overdraft=0",
   ],
+  sharded: [
+    "sharded:shards=2",
+    "sharded:shards=4",
+    "sharded:shards=16",
+    "sharded:shards=4,route=spread,retries=1",
+    "sharded:shards=auto,splitAt=5",
+    "sharded:shards=auto,splitAt=20",
+    "sharded:shards=2,split=static",
+    "sharded:shards=7,split=static,retries=0",
+    "sharded:shards=16,split=static,route=pinned,retries=3",
+  ],
 };
 
 /** What the seed draws, but for what is `given`. */
@@ -69,6 +85,8 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
     design: "lease",
     policy: oneOf(POLICIES),
     pops,
+    regions: 0,
+    lifeMs: 0,
     demand: oneOf(DEMAND_KINDS),
     load: oneOf([0.5, 0.9, 1.5, 3]),
     costMax: oneOf([1, 1, 1, 4]),
@@ -88,18 +106,21 @@ export function scenarioOf(seed: number, given: Partial<Scenario> = {}): Scenari
 
 /** Whether each holder's share is a token or more. */
 function canShare({ design, policy, pops, slack }: Scenario): boolean {
-  if (design.startsWith("exact")) return false;
+  if (!/^(lease|optimistic)/.test(design)) return false;
   return policy.split("+").every((one) => shareOf(parsePolicy(one), Math.ceil(pops * slack)) > 0);
 }
 
 /** Runs it. @throws {RangeError} it says something impossible */
 export function run(scenario: Scenario): Promise<Report> {
-  const { seed, pops, demand, load, costMax, durationMs, rttMs, onUnreachable, slack, faults } = scenario;
+  const { seed, pops, regions, lifeMs, demand, load, costMax, durationMs, rttMs, onUnreachable, slack, faults } =
+    scenario;
   const options: SimulateOptions = {
     seed,
     policies: scenario.policy.split("+").map(parsePolicy),
     design: designOf(scenario.design),
     pops,
+    regions,
+    lifeMs,
     demand: { kind: demand, load, costMax },
     durationMs,
     rttMs,
@@ -154,6 +175,8 @@ function designOf(text: string): Design {
   if (kind === "exact") return exact(options);
   if (kind === "lease") return lease(options);
   if (kind === "optimistic") return optimistic(options);
-  const known = "exact, lease or optimistic, with options as in lease:block=8,ttl=5s";
-  throw new RangeError(`design must be ${known}; got "${text}"`);
+  if (kind === "sharded") return sharded(options as unknown as ShardedOptions);
+  throw new RangeError(
+    `design must be exact, lease, optimistic or sharded, with options as in lease:block=8,ttl=5s; got "${text}"`,
+  );
 }

@@ -3,12 +3,13 @@
 import type { Bounds, Decision, Limiter, Policy } from "../contract.ts";
 import { limiterFor } from "../create-limiter.ts";
 import type { Design, OnUnreachable } from "../designs/design.ts";
-import type { Durability, Link } from "../ledger/messages.ts";
+import type { Durability, PlacedLink } from "../ledger/messages.ts";
 import { type Admission, clairvoyant, overshootOf } from "./checkers.ts";
 import { Machine } from "./clocks.ts";
 import { type Call, callsOf, type Demand, GREEDY } from "./demand.ts";
 import { LastWord } from "./last-word.ts";
 import { LedgerHost } from "./ledger-host.ts";
+import { MiddleHosts } from "./middle-host.ts";
 import { Network } from "./network.ts";
 import { World } from "./world.ts";
 
@@ -43,6 +44,10 @@ export interface SimulateOptions {
   design: Design;
   /** Holders. */
   pops: number;
+  /** Regions, each with a middle ledger that its holders ask instead of home; 0 unless given: none. */
+  regions?: number;
+  /** Mean life of a holder, which then ends without a word and is followed by another; for ever unless given. */
+  lifeMs?: number;
   demand: Demand;
   /** How long calls are made, ms. */
   durationMs: number;
@@ -71,6 +76,10 @@ export interface Report {
   requests: number;
   roundTripsPerAdmit: number;
   writesPerAdmit: number;
+  /** Requests to middle ledgers, of which those to home are what remains. */
+  middleRequests: number;
+  /** Shards that a holder used: most at any time, and at the end; 0: none, the ledger itself. */
+  shards: { most: number; last: number };
   /** Most of the budget that other holders had in hand when one was refused. */
   stranded: number;
   /** Age of the ledger's last word when a holder admitted something by a lease, at most. */
@@ -81,6 +90,8 @@ export interface Report {
 }
 
 const KEY = "key";
+/** A region is so many times nearer than home. */
+const NEAR = 10;
 const DEADLINE_MS = 500;
 /** Relative error of a clock's speed, at most: two of them stay within the leases' guard of 2 %. */
 const DRIFT = 0.0095;
@@ -107,6 +118,7 @@ class Simulation {
   readonly #clock: Machine;
   readonly #ledger: LedgerHost;
   readonly #network: Network;
+  readonly #middles: MiddleHosts;
   readonly #pops: Pop[] = [];
   /** What was admitted, by whom it was decided: the ledger, or a holder alone. */
   readonly #atLedger = new Map<string, Admission>();
@@ -131,11 +143,22 @@ class Simulation {
         if (!this.#atLedger.has(who)) this.#atLedger.set(who, { at, cost });
       },
     );
-    this.#network = new Network(this.#world, {
-      delayMs: options.rttMs / 2,
-      jitterMs: has("jitter") ? options.rttMs : 0,
-      loss: has("loss") ? 0.1 : 0,
-      duplication: has("duplication") ? 0.1 : 0,
+    const network = (rttMs: number) =>
+      new Network(this.#world, {
+        delayMs: rttMs / 2,
+        jitterMs: has("jitter") ? rttMs : 0,
+        loss: has("loss") ? 0.1 : 0,
+        duplication: has("duplication") ? 0.1 : 0,
+      });
+    this.#network = network(options.rttMs);
+    this.#middles = new MiddleHosts({
+      world: this.#world,
+      machine: () => this.#machine(true),
+      toHome: this.#network,
+      home: (address, request) => this.#ledger.serve(address, request),
+      durability: options.durability,
+      toMiddles: network(options.regions ? options.rttMs / NEAR : options.rttMs),
+      tookAt: (who, cost) => this.#atLedger.set(who, { at: this.#ledgerTime(), cost }),
     });
     for (let nth = 0; nth < options.pops; nth++) this.#pops.push(this.#start(nth));
     this.#report = {
@@ -150,6 +173,8 @@ class Simulation {
       requests: 0,
       roundTripsPerAdmit: 0,
       writesPerAdmit: 0,
+      middleRequests: 0,
+      shards: { most: 0, last: 0 },
       stranded: 0,
       stalenessMs: 0,
       bounds: (this.#pops[0] as Pop).limiter.bounds({
@@ -169,6 +194,7 @@ class Simulation {
     this.#plan(periodMs);
     await this.#world.runUntil(durationMs);
     this.#network.heal();
+    this.#middles.network.heal();
     await this.#world.runUntil(durationMs + DRAIN_MS);
     return this.#judge(seen);
   }
@@ -187,8 +213,9 @@ class Simulation {
   }
 
   #start(nth: number): Pop {
-    const { policies, design, durability, onUnreachable, pops, slots = pops } = this.#options;
+    const { policies, design, durability, onUnreachable, pops, slots = pops, regions = 0 } = this.#options;
     const machine = this.#machine(true);
+<<<<<<< HEAD
     const word = new LastWord(() => this.#world.now);
     const link: Link = {
       durability,
@@ -203,7 +230,14 @@ class Simulation {
         );
         return answer;
       },
+=======
+    const home: PlacedLink = {
+      durability,
+      ask: (address, request) => this.#network.carry(nth, request, (received) => this.#ledger.serve(address, received)),
+      at: (place) => this.#middles.link(nth, place),
+>>>>>>> main
     };
+    const link = regions > 0 ? this.#middles.link(nth, `region ${nth % regions}`) : home;
     const remote = design.needsLink ? { link, onUnreachable, pops: slots, deadline: DEADLINE_MS } : {};
     const limiter = limiterFor(machine)({ policy: policies, design, name: "sim", ...remote });
     return { machine, limiter, word, waiting: 0 };
@@ -261,7 +295,7 @@ class Simulation {
 
   /** Lays out the faults that have a time of their own. */
   #plan(periodMs: number): void {
-    const { faults, durationMs, pops, demand } = this.#options;
+    const { faults, durationMs, pops, demand, design } = this.#options;
     const world = this.#world;
     const often = (kind: FaultKind, meanMs: number, happen: () => void) => {
       if (!faults.includes(kind)) return;
@@ -280,13 +314,22 @@ class Simulation {
       )[];
       const everyone = world.random() < 0.2;
       const ms = world.exponential(durationMs / 8);
-      if (everyone) for (let nth = 0; nth < pops; nth++) this.#network.cut(nth, directions, ms);
-      else this.#network.cut(world.pick(pops), directions, ms);
+      const { places } = this.#middles;
+      const cutOff = (one: number | string) => {
+        this.#network.cut(one, directions, ms);
+        this.#middles.network.cut(one, directions, ms);
+      };
+      if (everyone) for (const one of [...Array(pops).keys(), ...places]) cutOff(one);
+      else if (places.length > 0 && world.random() < 0.5) cutOff(places[world.pick(places.length)] as string);
+      else cutOff(world.pick(pops));
     });
     for (let phase = 0; demand.kind === "greedy" && phase * periodMs < durationMs; phase++) {
       world.after((phase + 1.2 * GREEDY.fill) * periodMs, () => {
         const restMs = (GREEDY.spend - GREEDY.fill) * periodMs;
-        if (faults.includes("cuts")) this.#network.cut(phase % pops, ["there", "back"], restMs);
+        if (faults.includes("cuts")) {
+          this.#network.cut(phase % pops, ["there", "back"], restMs);
+          this.#middles.network.cut(phase % pops, ["there", "back"], restMs);
+        }
         if (faults.includes("freezes")) this.#freeze(this.#pops[phase % pops] as Pop, restMs);
       });
     }
@@ -294,6 +337,12 @@ class Simulation {
       this.#freeze(this.#pops[world.pick(pops)] as Pop, world.exponential(durationMs / 8));
     });
     often("ledgerCrashes", durationMs / 4, () => this.#ledger.crash(world.exponential(300)));
+    if (design.kind === "sharded") this.#watchShards();
+    const { lifeMs = 0 } = this.#options;
+    for (let nth = 0; lifeMs > 0 && nth < pops; nth++) this.#liveAndDie(nth, lifeMs);
+    if (this.#options.regions || design.kind === "sharded") {
+      often("ledgerCrashes", durationMs / 8, () => this.#middles.crash(world.exponential(300)));
+    }
     often("holderCrashes", durationMs / 5, () => this.#restart(world.pick(pops)));
     often("steps", durationMs / 5, () => {
       (this.#pops[world.pick(pops)] as Pop).machine.step((2 * world.random() - 1) * 3_600_000);
@@ -305,6 +354,21 @@ class Simulation {
     if (waiting > 0) return;
     machine.freeze();
     this.#world.after(ms, () => machine.thaw());
+  }
+
+  #watchShards(): void {
+    const { shards } = this.#report;
+    shards.last = Math.max(...this.#pops.map(({ limiter }) => limiter.stats().shards ?? 0));
+    shards.most = Math.max(shards.most, shards.last);
+    if (this.#world.now < this.#options.durationMs) this.#world.after(500, () => this.#watchShards());
+  }
+
+  #liveAndDie(nth: number, meanMs: number): void {
+    this.#world.after(this.#world.exponential(meanMs), () => {
+      if (this.#world.now > this.#options.durationMs) return;
+      this.#restart(nth);
+      this.#liveAndDie(nth, meanMs);
+    });
   }
 
   #restart(nth: number): void {
@@ -321,6 +385,7 @@ class Simulation {
     report.clairvoyant = clairvoyant(specs, seen);
     report.utilization = report.clairvoyant === 0 ? 1 : report.admitted / report.clairvoyant;
     report.requests = this.#ledger.requests;
+    report.middleRequests = this.#middles.requests;
     report.roundTripsPerAdmit = this.#ledger.requests / Math.max(report.admittedCalls, 1);
     report.writesPerAdmit = this.#ledger.writes / Math.max(report.admittedCalls, 1);
     report.allowed = report.bounds.overshoot + this.#ledger.crashes * report.bounds.crash.overshoot;

@@ -1,5 +1,15 @@
+import type { Policy } from "../contract.ts";
 import type { LeaseReply, LeaseRequest } from "../ledger/messages.ts";
 import { Alone, type AloneTerms } from "./alone.ts";
+
+export const TTL_MS_MIN = 500;
+const TTL_MS_DEFAULT = 5000;
+
+/** How long a lease lasts unless that is said. */
+export function defaultTtlMs(policies: readonly Policy[]): number {
+  const tenths = policies.map(({ spec }) => (spec.kind === "slidingWindow" ? spec.window / 10 : TTL_MS_DEFAULT));
+  return Math.max(Math.floor(Math.min(TTL_MS_DEFAULT, ...tenths)), TTL_MS_MIN);
+}
 
 /** What a holder would like of every key's lease. */
 export interface Terms {
@@ -7,9 +17,9 @@ export interface Terms {
   /** Tokens of a lease; undefined: as demand has it. */
   block: number | undefined;
   /** What it does without the ledger; undefined: nothing. */
-  alone: AloneTerms | undefined;
+  alone?: AloneTerms | undefined;
   /** Present if calls never wait for the ledger: how soon it hears of them, at the latest. */
-  eager: { everyMs: number; maxUnsynced: number } | undefined;
+  eager?: { everyMs: number; maxUnsynced: number };
 }
 
 /** Demand, in tokens of half a ttl, from which on a key is worth a lease; and where calls never wait. */
@@ -38,12 +48,16 @@ export class Hold {
   /** Whether the ledger has ever answered. */
   known = false;
   readonly alone: Alone | undefined;
-  readonly #terms: Terms;
+  /** Tokens of those above that are lent to others, and so must be kept. */
+  lent = 0;
+  protected readonly terms: Terms;
+  /** Which lease it is. */
+  #since: number | undefined;
   #used: number;
   /** What the last request told of that, and when it was made. */
   #told: number;
   #askedAt = Number.NEGATIVE_INFINITY;
-  #rttMs = 0;
+  protected rttMs = 0;
   /** Tokens asked for, each fading with time; in a steady state those of the last half ttl. */
   #demand = 0;
   #demandAt = 0;
@@ -53,8 +67,8 @@ export class Hold {
    *               ended, so that the ledger doesn't take its last tokens for returned ones
    * @param alone  the same for what is admitted without a lease
    */
-  constructor(terms: Terms, used: number, alone: number) {
-    this.#terms = terms;
+  constructor(terms: Terms, used: number, alone = 0) {
+    this.terms = terms;
     this.#used = used;
     this.#told = used;
     this.alone = terms.alone && new Alone(terms.alone, alone);
@@ -62,12 +76,12 @@ export class Hold {
 
   /** Someone asks for `cost`. */
   demand(cost: number, now: number): void {
-    this.#demand = this.#demandNow(now) + cost;
+    this.#demand = this.demandNow(now) + cost;
     this.#demandAt = now;
   }
 
-  #demandNow(now: number): number {
-    return this.#demand * Math.exp((this.#demandAt - now) / (this.#terms.ttlMs / 2));
+  protected demandNow(now: number): number {
+    return this.#demand * Math.exp((this.#demandAt - now) / (this.terms.ttlMs / 2));
   }
 
   /** Tokens that there are to spend. */
@@ -93,13 +107,13 @@ export class Hold {
   /** Whether to ask for more, or for more time, before anyone has to wait. */
   isLow(now: number): boolean {
     if (this.fetching || this.later > 0 || now >= this.end) return false;
-    const within = (2 * this.#rttMs) / (this.#terms.ttlMs / 2);
-    return this.tokens <= Math.min(this.low, Math.max(this.#demandNow(now) * within, 1));
+    const within = (2 * this.rttMs) / (this.terms.ttlMs / 2);
+    return this.tokens <= Math.min(this.low, Math.max(this.demandNow(now) * within, 1));
   }
 
   /** Whether the ledger should hear of what was admitted. */
   isUntold(now: number): boolean {
-    const { eager } = this.#terms;
+    const { eager } = this.terms;
     if (!eager || this.fetching) return false;
     const untold = this.#used - this.#told + (this.alone?.untold ?? 0);
     return untold >= eager.maxUnsynced || now - this.#askedAt >= eager.everyMs;
@@ -110,12 +124,12 @@ export class Hold {
     if (this.fetching) return false;
     if (this.alone?.isDue(now)) return true;
     if (now >= this.end || this.tokens + this.later === 0) return false;
-    return this.end - now < this.#terms.ttlMs / 3 || this.tokens > 2 * this.#need(now);
+    return this.end - now < this.terms.ttlMs / 3 || this.tokens > 2 * Math.max(this.need(now), this.lent);
   }
 
   /** Whether there is nothing to remember. */
   isIdle(now: number): boolean {
-    const wanted = this.#demandNow(now) >= (this.#terms.eager ? DEMAND_MIN_EAGER : DEMAND_MIN / 2);
+    const wanted = this.demandNow(now) >= (this.terms.eager ? DEMAND_MIN_EAGER : DEMAND_MIN / 2);
     if (this.fetching || wanted || this.alone?.isIdle(now) === false) return false;
     return this.tokens + this.later === 0 || now > this.end + 60_000;
   }
@@ -124,9 +138,9 @@ export class Hold {
   request(now: number, closing: boolean): LeaseRequest | undefined {
     if (this.left(now) === 0 && now >= this.end) this.later = 0;
     const had = this.tokens + this.later;
-    const { ttlMs, block } = this.#terms;
-    const need = closing ? 0 : this.#need(now);
-    this.tokens = Math.min(this.left(now), need);
+    const { ttlMs, block } = this.terms;
+    const need = Math.max(closing ? 0 : this.need(now), this.lent);
+    this.tokens = Math.max(Math.min(this.left(now), need), 0);
     if (need === 0) this.later = 0;
     const ask = Math.max(need - this.tokens - this.later, 0);
     const rights = this.alone?.request(now, need > 0);
@@ -142,22 +156,25 @@ export class Hold {
   /** Takes up what the ledger answered to `request`. */
   arrived(request: LeaseRequest, reply: LeaseReply, sentAt: number, now: number): void {
     const rttMs = now - sentAt;
-    this.#rttMs = this.#rttMs === 0 ? rttMs : this.#rttMs + (rttMs - this.#rttMs) / 4;
+    this.rttMs = this.rttMs === 0 ? rttMs : this.rttMs + (rttMs - this.rttMs) / 4;
     const begun = request.later > 0 && this.later === 0;
     const spent = this.#used - request.used;
     this.tokens = Math.max(reply.tokens + (begun ? reply.later : 0) - spent, 0);
     if (!begun) this.later = reply.later;
     if (request.later === 0) this.laterAt = now + reply.startsInMs;
     this.low = this.tokens / 2;
-    this.end = Math.max(this.end, sentAt + reply.ttlMs);
+    const end = sentAt + reply.ttlMs;
+    this.end = reply.since === this.#since ? Math.max(this.end, end) : end;
+    this.#since = reply.since;
     this.wholeAt = now + reply.resetMs;
     this.known = true;
     if (request.rights) this.alone?.arrived(request.rights, reply.debt, sentAt, now);
   }
 
-  #need(now: number): number {
-    const demand = this.#demandNow(now);
+  /** Tokens that it would like to have. */
+  protected need(now: number): number {
+    const demand = this.demandNow(now);
     // A key that is asked for now and then isn't worth a lease.
-    return demand < (this.#terms.eager ? DEMAND_MIN_EAGER : DEMAND_MIN) ? 0 : (this.#terms.block ?? Math.ceil(demand));
+    return demand < (this.terms.eager ? DEMAND_MIN_EAGER : DEMAND_MIN) ? 0 : (this.terms.block ?? Math.ceil(demand));
   }
 }
