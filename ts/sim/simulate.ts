@@ -215,30 +215,14 @@ class Simulation {
   #start(nth: number): Pop {
     const { policies, design, durability, onUnreachable, pops, slots = pops, regions = 0 } = this.#options;
     const machine = this.#machine(true);
-<<<<<<< HEAD
     const word = new LastWord(() => this.#world.now);
-    const link: Link = {
-      durability,
-      ask: (address, request) => {
-        const answer = this.#network.carry(nth, request, (received) => {
-          word.said(received.seq);
-          return this.#ledger.serve(address, received);
-        });
-        answer.then(
-          () => word.heard(request.seq),
-          () => {},
-        );
-        return answer;
-      },
-=======
     const home: PlacedLink = {
       durability,
       ask: (address, request) => this.#network.carry(nth, request, (received) => this.#ledger.serve(address, received)),
       at: (place) => this.#middles.link(nth, place),
->>>>>>> main
     };
     const link = regions > 0 ? this.#middles.link(nth, `region ${nth % regions}`) : home;
-    const remote = design.needsLink ? { link, onUnreachable, pops: slots, deadline: DEADLINE_MS } : {};
+    const remote = design.needsLink ? { link: word.over(link), onUnreachable, pops: slots, deadline: DEADLINE_MS } : {};
     const limiter = limiterFor(machine)({ policy: policies, design, name: "sim", ...remote });
     return { machine, limiter, word, waiting: 0 };
   }
