@@ -1,10 +1,10 @@
-import type { Link } from "../ledger/messages.ts";
+import type { LedgerRequest, Link, PlacedLink } from "../ledger/messages.ts";
 
 /** The last word that a holder has heard over its link, and how old that is. */
 export class LastWord {
   readonly #now: () => number;
   /** When each request was first sent: a retry has the same answer. */
-  readonly #asked = new Map<number, number>();
+  readonly #asked = new Map<string, number>();
   #heard = Number.NaN;
 
   /** @param now  the true time, ms */
@@ -13,18 +13,21 @@ export class LastWord {
   }
 
   /** A link whose answers are listened to. */
-  over<Some extends Link>(link: Some): Some {
+  over(link: Link & Partial<PlacedLink>): Link & Partial<PlacedLink> {
+    const { at } = link;
     return {
       ...link,
       ask: (address, request) => {
-        if (!this.#asked.has(request.seq)) this.#asked.set(request.seq, this.#now());
+        const name = nameOf(request);
+        if (!this.#asked.has(name)) this.#asked.set(name, this.#now());
         const answer = link.ask(address, request);
         answer.then(
-          () => this.#hear(request.seq),
+          () => this.#hear(name),
           () => {},
         );
         return answer;
       },
+      ...(at && { at: (place: string) => this.over(at(place)) }),
     };
   }
 
@@ -33,8 +36,10 @@ export class LastWord {
     return Number.isNaN(this.#heard) ? 0 : this.#now() - this.#heard;
   }
 
-  #hear(seq: number): void {
-    const asked = this.#asked.get(seq) as number;
+  #hear(name: string): void {
+    const asked = this.#asked.get(name) as number;
     this.#heard = Number.isNaN(this.#heard) ? asked : Math.max(this.#heard, asked);
   }
 }
+
+const nameOf = ({ holder, seq }: LedgerRequest) => `${holder} ${seq}`;
