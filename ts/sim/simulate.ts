@@ -7,6 +7,7 @@ import type { Durability, PlacedLink } from "../ledger/messages.ts";
 import { type Admission, clairvoyant, overshootOf } from "./checkers.ts";
 import { Machine } from "./clocks.ts";
 import { type Call, callsOf, type Demand, GREEDY } from "./demand.ts";
+import { LastWord } from "./last-word.ts";
 import { LedgerHost } from "./ledger-host.ts";
 import { MiddleHosts } from "./middle-host.ts";
 import { Network } from "./network.ts";
@@ -81,6 +82,8 @@ export interface Report {
   shards: { most: number; last: number };
   /** Most of the budget that other holders had in hand when one was refused. */
   stranded: number;
+  /** Age of the ledger's last word when a holder admitted something by a lease, at most. */
+  stalenessMs: number;
   bounds: Bounds;
   /** What must never happen, in words. */
   problems: string[];
@@ -104,6 +107,7 @@ export async function simulate(options: SimulateOptions): Promise<Report> {
 interface Pop {
   machine: Machine;
   limiter: Limiter;
+  word: LastWord;
   /** Calls that wait for their answers. */
   waiting: number;
 }
@@ -172,6 +176,7 @@ class Simulation {
       middleRequests: 0,
       shards: { most: 0, last: 0 },
       stranded: 0,
+      stalenessMs: 0,
       bounds: (this.#pops[0] as Pop).limiter.bounds({
         pops: Math.max(options.slots ?? 1, options.pops),
         rtt: options.rttMs,
@@ -210,15 +215,16 @@ class Simulation {
   #start(nth: number): Pop {
     const { policies, design, durability, onUnreachable, pops, slots = pops, regions = 0 } = this.#options;
     const machine = this.#machine(true);
+    const word = new LastWord(() => this.#world.now);
     const home: PlacedLink = {
       durability,
       ask: (address, request) => this.#network.carry(nth, request, (received) => this.#ledger.serve(address, received)),
       at: (place) => this.#middles.link(nth, place),
     };
     const link = regions > 0 ? this.#middles.link(nth, `region ${nth % regions}`) : home;
-    const remote = design.needsLink ? { link, onUnreachable, pops: slots, deadline: DEADLINE_MS } : {};
+    const remote = design.needsLink ? { link: word.over(link), onUnreachable, pops: slots, deadline: DEADLINE_MS } : {};
     const limiter = limiterFor(machine)({ policy: policies, design, name: "sim", ...remote });
-    return { machine, limiter, waiting: 0 };
+    return { machine, limiter, word, waiting: 0 };
   }
 
   #callInTurn(calls: readonly Call[], nth: number, seen: Admission[]): void {
@@ -258,6 +264,9 @@ class Simulation {
     this.#report.admittedCalls++;
     if (decision.source === "ledger") this.#fromLedger += cost;
     else this.#alone.push({ at: this.#ledgerTime(), cost });
+    if (decision.source === "lease") {
+      this.#report.stalenessMs = Math.max(this.#report.stalenessMs, pop.word.ageMs);
+    }
   }
 
   #refused(pop: Pop): void {
@@ -372,6 +381,11 @@ class Simulation {
     }
     if (report.stranded > report.bounds.stranded) {
       report.problems.push(`${report.stranded} tokens stranded, where ${report.bounds.stranded} are allowed`);
+    }
+    if (report.stalenessMs > report.bounds.stalenessMs / (1 - DRIFT)) {
+      report.problems.push(
+        `a lease told of ${report.stalenessMs} ms ago, where ${report.bounds.stalenessMs} are allowed`,
+      );
     }
     const hung = this.#pops.reduce((sum, { waiting }) => sum + waiting, 0);
     if (hung > 0) report.problems.push(`${hung} calls were never answered`);
