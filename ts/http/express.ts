@@ -1,6 +1,7 @@
 import type { Request, Response } from "express";
-import { guard, type RateLimitOptions, requireOptions } from "./guard.ts";
+import { guard, type RateLimitOptions, requireOptions, type Verdict } from "./guard.ts";
 import { CONTENT_TYPE, type Field, writeFields } from "./headers.ts";
+import { after, goOn } from "./maybe.ts";
 import { type NodeRequest, NodeSeen } from "./seen.ts";
 
 export type { NodeRequest };
@@ -31,22 +32,20 @@ export function rateLimit<Req extends NodeRequest = Request, Res extends NodeRes
   requireOptions(options);
   const judge = guard(options);
 
-  async function passes(request: Req, response: Res): Promise<boolean> {
-    const verdict = await judge(new NodeSeen(request), [request, response]);
-    if (!verdict) return true;
-    const write = (fields: readonly Field[]) =>
-      writeFields(
-        fields,
-        (name) => response.getHeader(name),
-        (name, value) => response.setHeader(name, value),
-      );
-    if (!verdict.refused) {
-      write(verdict.fields());
-      return true;
-    }
+  const write = (response: Res, fields: readonly Field[]) =>
+    writeFields(
+      fields,
+      (name) => response.getHeader(name),
+      (name, value) => response.setHeader(name, value),
+    );
+  const pass = (response: Res, verdict: Verdict | null): boolean => {
+    if (verdict) write(response, verdict.fields());
+    return true;
+  };
+  const refuse = async (request: Req, response: Res, verdict: Verdict): Promise<boolean> => {
     const { status, fields, body } = verdict.refusal();
     response.statusCode = status;
-    write(fields);
+    write(response, fields);
     await options.onLimit?.(verdict.decision, request, response);
     if (!response.headersSent && !response.writableEnded) {
       response.setHeader("Content-Type", CONTENT_TYPE);
@@ -54,9 +53,15 @@ export function rateLimit<Req extends NodeRequest = Request, Res extends NodeRes
       response.end(body);
     }
     return false;
-  }
-
-  return (request, response, next) => void passes(request, response).then((passed) => passed && next(), next);
+  };
+  return (request, response, next) =>
+    goOn(
+      () =>
+        after(judge(new NodeSeen(request), [request, response]), (verdict) =>
+          verdict?.refused ? refuse(request, response, verdict) : pass(response, verdict),
+        ),
+      next,
+    );
 }
 
 export * from "./shared.ts";

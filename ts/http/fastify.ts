@@ -1,7 +1,8 @@
-import type { FastifyPluginCallback, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from "fastify";
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { badOption, requireKnown } from "../errors.ts";
 import { guard, OPTION_NAMES, type RateLimitOptions, type Verdict } from "./guard.ts";
 import { CONTENT_TYPE, type Field, writeFields } from "./headers.ts";
+import { after, goOn } from "./maybe.ts";
 import { NodeSeen } from "./seen.ts";
 
 /** `onLimit` may send the reply itself; if it does not, the problem is sent. */
@@ -17,29 +18,35 @@ export interface FastifyRateLimitOptions
  *
  * @throws {RangeError} an option is missing, out of range or unknown
  */
-export function rateLimit(options: Omit<FastifyRateLimitOptions, "hook">): onRequestAsyncHookHandler {
+export function rateLimit(options: Omit<FastifyRateLimitOptions, "hook">): onRequestHookHandler {
   requireKnown("rateLimit", options, OPTION_NAMES);
   const judge = guard(options);
-  const refuse = async (verdict: Verdict, request: FastifyRequest, reply: FastifyReply) => {
+  const pass = (reply: FastifyReply, verdict: Verdict | null): boolean => {
+    if (verdict) write(reply, verdict.fields());
+    return true;
+  };
+  const refuse = async (request: FastifyRequest, reply: FastifyReply, verdict: Verdict): Promise<boolean> => {
     const { status, fields, body } = verdict.refusal();
     reply.code(status);
     write(reply, fields);
     await options.onLimit?.(verdict.decision, request, reply);
     if (!reply.sent) reply.type(CONTENT_TYPE).send(body);
-    return reply;
+    return false;
   };
-  return (request, reply) =>
-    judge(new NodeSeen(request.raw), [request, reply]).then((verdict) => {
-      if (verdict?.refused) return refuse(verdict, request, reply);
-      if (verdict) write(reply, verdict.fields());
-      return undefined;
-    });
+  return (request, reply, done) =>
+    goOn(
+      () =>
+        after(judge(new NodeSeen(request.raw), [request, reply]), (verdict) =>
+          verdict?.refused ? refuse(request, reply, verdict) : pass(reply, verdict),
+        ),
+      done as (error?: unknown) => void,
+    );
 }
 
 function write(reply: FastifyReply, fields: readonly Field[]): void {
   writeFields(
     fields,
-    (name) => (reply.hasHeader(name) ? reply.getHeader(name) : undefined),
+    (name) => reply.getHeader(name),
     (name, value) => reply.header(name, value),
   );
 }

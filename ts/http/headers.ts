@@ -7,6 +7,7 @@
 import type { Ambient, Decision, Key, Limiter, PolicyDecision } from "../contract.ts";
 import { badOption, requireKnown } from "../errors.ts";
 import { type Quota, quotasOf } from "./quota.ts";
+import { Recent } from "./recent.ts";
 import { hmacSha256 } from "./sha256.ts";
 import { sfBytes, sfInteger } from "./structured.ts";
 
@@ -50,9 +51,6 @@ export function writeFields(
 
 const PK_BYTES = 12;
 const SECRET_BYTES = 32;
-/** Keys whose partition key is kept, and the longest that is: some hundred kB at most. */
-const RECENT_MAX = 1000;
-const RECENT_LENGTH_MAX = 128;
 const EXPOSED: Record<HeaderStyle, readonly string[]> = {
   standard: ["RateLimit-Policy", "RateLimit"],
   "draft-7": ["RateLimit-Policy", "RateLimit"],
@@ -75,10 +73,15 @@ export interface Told {
   ceiling: number;
 }
 
-/** The parameter `pk` of a partition, and RateLimit-Policy with it. */
+/** What is told of a partition whatever the decision. */
 interface Part {
+  /** The parameter `pk`. */
   pk: string;
+  /** RateLimit-Policy. */
   policies: Field;
+  /** The parameters behind `r`, and the `t` for which they were made last: it changes once a second. */
+  tail: string;
+  seconds: number;
 }
 
 /** Checked options. @throws {RangeError} one is out of range or unknown */
@@ -108,7 +111,7 @@ export class HeaderWriter {
   readonly #exposed: string;
   readonly #secret: string | Uint8Array | false | undefined;
   readonly #whole: Part;
-  readonly #recent = new Map<string, Part>();
+  readonly #recent = new Recent<Part>();
   #hash: ((message: string) => Uint8Array) | undefined;
 
   constructor(limiter: Limiter, options: HeaderOptions) {
@@ -123,10 +126,10 @@ export class HeaderWriter {
   }
 
   fields(told: Told): Field[] {
-    const fields: Field[] = [];
+    let fields: Field[] = [];
     for (const style of this.#styles) {
-      if (style === "standard") this.#standard(told, fields);
-      else this.#older(style, told, fields);
+      const made = style === "standard" ? this.#standard(told) : this.#older(style, told);
+      fields = fields.length === 0 ? made : [...fields, ...made];
     }
     if (this.#exposed !== "") {
       fields.push({ name: "Access-Control-Expose-Headers", value: this.#exposed, list: true });
@@ -134,32 +137,42 @@ export class HeaderWriter {
     return fields;
   }
 
-  #standard(told: Told, fields: Field[]): void {
-    const { pk, policies } = this.#partOf(told.key);
-    fields.push(policies);
-    let limits = "";
+  #standard(told: Told): Field[] {
+    const part = this.#partOf(told.key);
     const each = knownOf(told.decision);
+    let limits = "";
     for (let index = 0; index < this.quotas.length; index++) {
       const one = each[index];
       if (!one) continue;
-      const { quoted } = this.quotas[index] as Quota;
-      limits += `${limits && ", "}${quoted};r=${sfInteger(one.remaining)}${effectiveWindow(one, told)}${pk}`;
+      const { head } = this.quotas[index] as Quota;
+      limits += `${limits && ", "}${head}${sfInteger(one.remaining)}${tailOf(part, secondsLeft(one, told))}`;
     }
-    if (limits) fields.push({ name: "RateLimit", value: limits, list: true });
+    return limits ? [part.policies, { name: "RateLimit", value: limits, list: true }] : [part.policies];
   }
 
-  #older(style: Exclude<HeaderStyle, "standard">, told: Told, fields: Field[]): void {
-    const add = (name: string, value: string | number) => fields.push({ name, value: String(value), list: false });
-    if (style !== "x-ratelimit") add("RateLimit-Policy", this.#policies);
+  #older(style: Exclude<HeaderStyle, "standard">, told: Told): Field[] {
+    const policies = style === "x-ratelimit" ? [] : [plain("RateLimit-Policy", this.#policies)];
     const { decision, now } = told;
-    if (knownOf(decision).length === 0) return;
+    if (knownOf(decision).length === 0) return policies;
     const { limit, remaining } = decision;
     const reset = secondsLeft(decision, told);
-    if (style === "draft-7") return void add("RateLimit", `limit=${limit}, remaining=${remaining}, reset=${reset}`);
-    const prefix = style === "draft-6" ? "RateLimit" : "X-RateLimit";
-    add(`${prefix}-Limit`, limit);
-    add(`${prefix}-Remaining`, remaining);
-    add(`${prefix}-Reset`, style === "draft-6" ? reset : Math.ceil(now / 1000) + reset);
+    switch (style) {
+      case "draft-7":
+        return [...policies, plain("RateLimit", `limit=${limit}, remaining=${remaining}, reset=${reset}`)];
+      case "draft-6":
+        return [
+          ...policies,
+          plain("RateLimit-Limit", limit),
+          plain("RateLimit-Remaining", remaining),
+          plain("RateLimit-Reset", reset),
+        ];
+      default:
+        return [
+          plain("X-RateLimit-Limit", limit),
+          plain("X-RateLimit-Remaining", remaining),
+          plain("X-RateLimit-Reset", Math.ceil(now / 1000) + reset),
+        ];
+    }
   }
 
   /** What depends on the key alone. */
@@ -170,15 +183,12 @@ export class HeaderWriter {
     this.#hash ??= hmacSha256(this.#secret ?? drawSecret(this.#limiter.ambient));
     const digest = this.#hash(JSON.stringify([this.#limiter.name, key]));
     const made = this.#partWith(`;pk=${sfBytes(digest.subarray(0, PK_BYTES))}`);
-    // Clients come in bursts. The rest is hashed anew: memory stays flat, whatever they send.
-    if (this.#recent.size === RECENT_MAX) this.#recent.clear();
-    if (typeof key === "string" && key.length <= RECENT_LENGTH_MAX) this.#recent.set(key, made);
-    return made;
+    return typeof key === "string" ? this.#recent.keep(key, made) : made;
   }
 
   #partWith(pk: string): Part {
     const items = this.quotas.map(({ quoted, quota, window }) => `${quoted};q=${sfInteger(quota)};w=${window}${pk}`);
-    return { pk, policies: { name: "RateLimit-Policy", value: items.join(", "), list: true } };
+    return { pk, policies: { name: "RateLimit-Policy", value: items.join(", "), list: true }, tail: pk, seconds: 0 };
   }
 }
 
@@ -196,9 +206,16 @@ function secondsLeft({ reset }: PolicyDecision, { now, ceiling }: Told): number 
   return seconds < ceiling ? seconds : ceiling;
 }
 
-function effectiveWindow(decision: PolicyDecision, told: Told): string {
-  const seconds = secondsLeft(decision, told);
-  return seconds === 0 ? "" : `;t=${sfInteger(seconds)}`;
+function tailOf(part: Part, seconds: number): string {
+  if (seconds !== part.seconds) {
+    part.seconds = seconds;
+    part.tail = seconds === 0 ? part.pk : `;t=${sfInteger(seconds)}${part.pk}`;
+  }
+  return part.tail;
+}
+
+function plain(name: string, value: string | number): Field {
+  return { name, value: String(value), list: false };
 }
 
 function drawSecret(ambient: Ambient): Uint8Array {
