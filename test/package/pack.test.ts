@@ -1,42 +1,16 @@
 // The package as a stranger gets it: packed, installed in an empty project, and used there on
 // every runtime and with every bundler that it promises. `npm run build` comes first.
-import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { promisify } from "node:util";
+import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { Miniflare } from "miniflare";
 import { build as viteBuild } from "vite";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { bin, installPacked } from "./project.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const bin = (name: string) => join(root, "node_modules/.bin", name);
-const project = mkdtempSync(join(tmpdir(), "sluice-package-"));
-afterAll(() => rmSync(project, { recursive: true }));
-
-const execute = promisify(execFile);
-/** Runs a command in the project, and gives what it printed. */
-async function run(command: string, args: string[], cwd = project): Promise<string> {
-  try {
-    const { stdout } = await execute(command, args, { cwd, env: { ...process.env, NO_COLOR: "1" } });
-    return stdout;
-  } catch (error) {
-    const { message, stdout } = error as Error & { stdout: string };
-    throw new Error(`${message}\n${stdout}`, { cause: error });
-  }
-}
-const write = (name: string, text: string) => writeFileSync(join(project, name), text);
-
-write("package.json", JSON.stringify({ name: "empty", private: true, type: "module" }));
-const packed = await run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", project], root);
-const { filename, files } = Object.values<{ filename: string; files: { path: string }[] }>(JSON.parse(packed))[0] as {
-  filename: string;
-  files: { path: string }[];
-};
-await run("npm", ["install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", `./${filename}`]);
+const { folder: project, filename, files, write, run } = await installPacked();
 
 /** What a newcomer writes: a limiter alone, one over a ledger, and one over another's ledger. */
 const program = (runtime: string) => `

@@ -1,9 +1,7 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { badOption, requireKnown } from "../errors.ts";
-import { guard, OPTION_NAMES, type RateLimitOptions, type Verdict } from "./guard.ts";
-import { CONTENT_TYPE, type Field, writeFields } from "./headers.ts";
-import { after, goOn } from "./maybe.ts";
-import { NodeSeen } from "./seen.ts";
+import { byCallback } from "./callback.ts";
+import { OPTION_NAMES, type RateLimitOptions } from "./guard.ts";
 
 /** `onLimit` may send the reply itself; if it does not, the problem is sent. */
 export interface FastifyRateLimitOptions
@@ -20,35 +18,17 @@ export interface FastifyRateLimitOptions
  */
 export function rateLimit(options: Omit<FastifyRateLimitOptions, "hook">): onRequestHookHandler {
   requireKnown("rateLimit", options, OPTION_NAMES);
-  const judge = guard(options);
-  const pass = (reply: FastifyReply, verdict: Verdict | null): boolean => {
-    if (verdict) write(reply, verdict.fields());
-    return true;
-  };
-  const refuse = async (request: FastifyRequest, reply: FastifyReply, verdict: Verdict): Promise<boolean> => {
-    const { status, fields, body } = verdict.refusal();
-    reply.code(status);
-    write(reply, fields);
-    await options.onLimit?.(verdict.decision, request, reply);
-    if (!reply.sent) reply.type(CONTENT_TYPE).send(body);
-    return false;
-  };
-  return (request, reply, done) =>
-    goOn(
-      () =>
-        after(judge(new NodeSeen(request.raw), [request, reply]), (verdict) =>
-          verdict?.refused ? refuse(request, reply, verdict) : pass(reply, verdict),
-        ),
-      done as (error?: unknown) => void,
-    );
-}
-
-function write(reply: FastifyReply, fields: readonly Field[]): void {
-  writeFields(
-    fields,
-    (name) => reply.getHeader(name),
-    (name, value) => reply.header(name, value),
-  );
+  return byCallback<FastifyRequest, FastifyReply>(
+    {
+      raw: (request) => request.raw,
+      getHeader: (reply, name) => reply.getHeader(name),
+      setHeader: (reply, name, value) => void reply.header(name, value),
+      setStatus: (reply, status) => void reply.code(status),
+      isSent: (reply) => reply.sent,
+      send: (reply, body) => void reply.send(body),
+    },
+    options,
+  ) as onRequestHookHandler;
 }
 
 /**

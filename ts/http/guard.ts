@@ -4,7 +4,7 @@ import type { Decision, Key, Limiter, LimitOptions, LocalLimiter } from "../cont
 import { badOption, requireKnown } from "../errors.ts";
 import { type Field, type HeaderOptions, HeaderWriter, retryAfterSeconds, stylesOf } from "./headers.ts";
 import { type KeyOf, type KeySource, sourceOf } from "./keys.ts";
-import { after, type Maybe } from "./maybe.ts";
+import { isPromise, type Maybe } from "./maybe.ts";
 import { type Refusal, refusalOf } from "./refusal.ts";
 import type { Seen } from "./seen.ts";
 
@@ -79,7 +79,7 @@ export class Verdict {
     const refusal = refusalOf(decision, names);
     const told = this.#fields(retryAfterSeconds(decision) ?? Number.POSITIVE_INFINITY);
     // What an outer limiter has said of its budget could reach beyond this Retry-After.
-    const fields = told.map((field) => (field.name.startsWith("RateLimit") ? { ...field, list: false } : field));
+    const fields = told.map((field) => (field.name.startsWith("ratelimit") ? { ...field, list: false } : field));
     return { ...refusal, fields: [...refusal.fields, ...fields] };
   }
 
@@ -117,22 +117,35 @@ export function guard<A extends unknown[], R>(options: RateLimitOptions<A, R>): 
   };
   if (typeof limiter !== "function") use(limiter);
 
-  const judge = (key: Key | null, args: A): Maybe<Verdict | null> => {
+  const decided = (decision: Decision, key: Key, by: Limiter, headers: HeaderWriter | null, args: A) => {
+    if (!shadow || decision.success) return new Verdict(decision, key, by, headers);
+    const told = onLimit?.({ ...decision, success: true, reason: "shadow" }, ...args);
+    return isPromise(told) ? told.then(() => null) : null;
+  };
+  const counted = (count: number, key: Key, by: Limiter, headers: HeaderWriter | null, args: A) => {
+    const decision = decide(by, key, count === 1 ? undefined : { cost: count });
+    return isPromise(decision)
+      ? decision.then((it) => decided(it, key, by, headers, args))
+      : decided(decision, key, by, headers, args);
+  };
+  const keyed = (key: Key | null, args: A) => {
     if (key === null) return null;
-    const chosen = use(typeof limiter === "function" ? limiter(...args) : limiter);
-    const writing = writer;
-    return after(typeof cost === "function" ? cost(...args) : cost, (count) =>
-      after(decide(chosen, key, count === 1 ? undefined : { cost: count }), (decision) => {
-        if (!shadow || decision.success) return new Verdict(decision, key, chosen, writing);
-        return after(onLimit?.({ ...decision, success: true, reason: "shadow" }, ...args), () => null);
-      }),
-    );
+    const by = use(typeof limiter === "function" ? limiter(...args) : limiter);
+    const headers = writer;
+    const count = typeof cost === "function" ? cost(...args) : cost;
+    return isPromise(count)
+      ? count.then((it) => counted(it, key, by, headers, args))
+      : counted(count, key, by, headers, args);
+  };
+  const kept = (skipped: boolean, seen: Seen, args: A) => {
+    if (skipped) return null;
+    const key = source.keyOf(seen, ...args);
+    return isPromise(key) ? key.then((it) => keyed(it, args)) : keyed(key, args);
   };
   return (seen, args) => {
     if (preflight === "pass" && isPreflight(seen)) return null;
-    return after(skip ? skip(...args) : false, (skipped) =>
-      skipped ? null : after(source.keyOf(seen, ...args), (key) => judge(key, args)),
-    );
+    const skipped = skip ? skip(...args) : false;
+    return isPromise(skipped) ? skipped.then((it) => kept(it, seen, args)) : kept(skipped, seen, args);
   };
 }
 

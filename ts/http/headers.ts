@@ -29,6 +29,7 @@ export interface HeaderOptions {
 
 /** A header to be written. Those of a list add to what is there, the others replace it. */
 export interface Field {
+  /** In lower case: servers make it so to look a header up, and constants spare them the work. */
   name: string;
   value: string;
   list: boolean;
@@ -36,18 +37,6 @@ export interface Field {
 
 /** Of a refusal's body, a problem (RFC 9457). */
 export const CONTENT_TYPE = "application/problem+json";
-
-/** Writes fields to a response, and adds to what it has where they are lists. */
-export function writeFields(
-  fields: readonly Field[],
-  get: (name: string) => unknown,
-  set: (name: string, value: string) => void,
-): void {
-  for (const { name, value, list } of fields) {
-    const before = list ? get(name) : undefined;
-    set(name, before === undefined || before === null || before === "" ? value : `${before}, ${value}`);
-  }
-}
 
 const PK_BYTES = 12;
 const SECRET_BYTES = 32;
@@ -132,7 +121,7 @@ export class HeaderWriter {
       fields = fields.length === 0 ? made : [...fields, ...made];
     }
     if (this.#exposed !== "") {
-      fields.push({ name: "Access-Control-Expose-Headers", value: this.#exposed, list: true });
+      fields.push({ name: "access-control-expose-headers", value: this.#exposed, list: true });
     }
     return fields;
   }
@@ -147,30 +136,30 @@ export class HeaderWriter {
       const { head } = this.quotas[index] as Quota;
       limits += `${limits && ", "}${head}${sfInteger(one.remaining)}${tailOf(part, secondsLeft(one, told))}`;
     }
-    return limits ? [part.policies, { name: "RateLimit", value: limits, list: true }] : [part.policies];
+    return limits ? [part.policies, { name: "ratelimit", value: limits, list: true }] : [part.policies];
   }
 
   #older(style: Exclude<HeaderStyle, "standard">, told: Told): Field[] {
-    const policies = style === "x-ratelimit" ? [] : [plain("RateLimit-Policy", this.#policies)];
+    const policies = style === "x-ratelimit" ? [] : [plain("ratelimit-policy", this.#policies)];
     const { decision, now } = told;
     if (knownOf(decision).length === 0) return policies;
     const { limit, remaining } = decision;
     const reset = secondsLeft(decision, told);
     switch (style) {
       case "draft-7":
-        return [...policies, plain("RateLimit", `limit=${limit}, remaining=${remaining}, reset=${reset}`)];
+        return [...policies, plain("ratelimit", `limit=${limit}, remaining=${remaining}, reset=${reset}`)];
       case "draft-6":
         return [
           ...policies,
-          plain("RateLimit-Limit", limit),
-          plain("RateLimit-Remaining", remaining),
-          plain("RateLimit-Reset", reset),
+          plain("ratelimit-limit", limit),
+          plain("ratelimit-remaining", remaining),
+          plain("ratelimit-reset", reset),
         ];
       default:
         return [
-          plain("X-RateLimit-Limit", limit),
-          plain("X-RateLimit-Remaining", remaining),
-          plain("X-RateLimit-Reset", Math.ceil(now / 1000) + reset),
+          plain("x-ratelimit-limit", limit),
+          plain("x-ratelimit-remaining", remaining),
+          plain("x-ratelimit-reset", Math.ceil(now / 1000) + reset),
         ];
     }
   }
@@ -188,7 +177,7 @@ export class HeaderWriter {
 
   #partWith(pk: string): Part {
     const items = this.quotas.map(({ quoted, quota, window }) => `${quoted};q=${sfInteger(quota)};w=${window}${pk}`);
-    return { pk, policies: { name: "RateLimit-Policy", value: items.join(", "), list: true }, tail: pk, seconds: 0 };
+    return { pk, policies: { name: "ratelimit-policy", value: items.join(", "), list: true }, tail: pk, seconds: 0 };
   }
 }
 
