@@ -48,7 +48,7 @@ export async function testsInside(runtime: Runtime, suites: string[], env: Recor
     const guest = await run(join(root, command), [...args, script], {
       cwd: folder,
       env: { ...process.env, ...env, GUEST_FOLDER: folder, NO_COLOR: "1" },
-      timeout: 120_000,
+      timeout: 300_000,
       maxBuffer: 2 ** 26,
     }).catch((error) => error as Required<GuestOutput>);
     report(name, guest);
