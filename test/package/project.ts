@@ -37,7 +37,10 @@ export async function installPacked(): Promise<Project> {
 
 async function runIn(cwd: string, command: string, args: string[]): Promise<string> {
   try {
-    const { stdout } = await execute(command, args, { cwd, env: { ...process.env, NO_COLOR: "1" } });
+    const { stdout } = await execute(command, args, {
+      cwd,
+      env: { ...process.env, NO_COLOR: "1", WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true" },
+    });
     return stdout;
   } catch (error) {
     const { message, stdout } = error as Error & { stdout: string };
