@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Decision, Policy } from "../ts/contract.ts";
 import { limiterFor } from "../ts/create-limiter.ts";
-import { embedded } from "../ts/hosts/node.ts";
 import { createLimiter, exact, fixedWindow, LimiterError, slidingWindow, tokenBucket } from "../ts/index.ts";
 import { FakeAmbient } from "./support/fake-ambient.ts";
+import { memoryLink } from "./support/memory-link.ts";
 
 function setUp(policy: Policy) {
   const ambient = new FakeAmbient(1_700_000_000_000);
@@ -171,7 +171,7 @@ describe("wait", () => {
     const limiter = createLimiter({
       policy: tokenBucket({ rate: 1, per: 20, burst: 2 }),
       design: exact(),
-      link: embedded(),
+      link: memoryLink(),
       onUnreachable: "deny",
     });
     const served: number[] = [];

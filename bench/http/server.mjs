@@ -1,8 +1,13 @@
-// One server of the comparison, in a process of its own: server.mjs FRAMEWORK/LIMITER.
-// Tells its port, and its CPU time when it is asked.
+// The contenders of the comparison, each with its default options but for a limit that nobody meets.
+// Forked as server.mjs FRAMEWORK/LIMITER it serves one: tells its port, then its CPU time, or what a turn
+// of requests without sockets takes it, when asked.
+//
+// What they answer with: sluice RateLimit-Policy and RateLimit (draft 11, with a partition key);
+// "x-ratelimit" and @fastify/rate-limit the three X-RateLimit fields; express-rate-limit those and Date,
+// with draft 8 what sluice has; hono-rate-limiter draft 6's four RateLimit fields.
 import { createServer } from "node:http";
 import fastifyRateLimit from "@fastify/rate-limit";
-import { serve } from "@hono/node-server";
+import { getRequestListener } from "@hono/node-server";
 import { getConnInfo } from "@hono/node-server/conninfo";
 import express from "express";
 import { rateLimit as expressRateLimit } from "express-rate-limit";
@@ -13,6 +18,7 @@ import { createLimiter, fixedWindow } from "sluice";
 import { byIp, rateLimit as sluiceExpress } from "sluice/express";
 import { rateLimitPlugin as sluiceFastify } from "sluice/fastify";
 import { rateLimit as sluiceHono } from "sluice/hono";
+import { turn } from "./inner.mjs";
 
 // So high that nobody is refused: what is compared is the way of a request that passes.
 const limit = 1_000_000_000;
@@ -42,31 +48,28 @@ const HONO = {
     honoRateLimiter({ windowMs, limit, keyGenerator: (context) => getConnInfo(context).remote.address }),
 };
 
-const starters = {
+/** A framework's app behind a contender, as a handler of Node's kind. */
+const APPS = {
   async express(kind) {
     const app = express().disable("etag").disable("x-powered-by");
     const middleware = EXPRESS[kind]();
     if (middleware) app.use(middleware);
     app.get("/", (_, response) => void response.type("text/plain").send("hello"));
-    const server = createServer(app);
-    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return server.address().port;
+    return app;
   },
   async fastify(kind) {
     const app = fastify();
     await FASTIFY[kind](app);
     app.get("/", (_, reply) => void reply.type("text/plain").send("hello"));
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    return app.addresses()[0].port;
+    await app.ready();
+    return app.routing;
   },
   async hono(kind) {
     const app = new Hono();
     const middleware = HONO[kind]();
     if (middleware) app.use(middleware);
     app.get("/", (context) => context.text("hello"));
-    const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });
-    await new Promise((resolve) => server.once("listening", resolve));
-    return server.address().port;
+    return getRequestListener(app.fetch);
   },
 };
 
@@ -75,9 +78,10 @@ export const CONTENDERS = Object.entries({ express: EXPRESS, fastify: FASTIFY, h
 );
 
 if (process.send) {
-  const [framework, kind] = process.argv[2]
-    .split("/", 1)
-    .concat(process.argv[2].slice(process.argv[2].indexOf("/") + 1));
-  process.on("message", () => process.send({ cpu: process.cpuUsage() }));
-  process.send({ port: await starters[framework](kind) });
+  const [, framework, kind] = /^([^/]+)\/(.+)$/.exec(process.argv[2]);
+  const app = await APPS[framework](kind);
+  const server = createServer(app);
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  process.on("message", async (asked) => process.send(asked === "turn" ? await turn(app) : process.cpuUsage()));
+  process.send(server.address().port);
 }

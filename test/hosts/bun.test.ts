@@ -4,7 +4,7 @@ import { testsInside } from "./guest.ts";
 const token = "a-token-for-a-guest";
 const ledgers = embedded();
 const server = await serveLedger({ link: ledgers, token });
-await testsInside("bun", ["policies/vectors.test.ts", "hosts/guests/bun.ts"], {
+await testsInside("bun", ["policies/vectors.test.ts", "hosts/guests/everywhere.ts", "hosts/guests/bun.ts"], {
   LEDGER_URL: `http://127.0.0.1:${server.port}`,
   LEDGER_TOKEN: token,
 });

@@ -48,9 +48,9 @@ export async function testsInside(runtime: Runtime, suites: string[], env: Recor
     const guest = await run(join(root, command), [...args, script], {
       cwd: folder,
       env: { ...process.env, ...env, GUEST_FOLDER: folder, NO_COLOR: "1" },
-      timeout: 120_000,
+      timeout: 300_000,
       maxBuffer: 2 ** 26,
-    }).catch((error) => error as { stdout: string; stderr: string; message: string });
+    }).catch((error) => error as Required<GuestOutput>);
     report(name, guest);
   } finally {
     rmSync(folder, { recursive: true });
@@ -59,14 +59,20 @@ export async function testsInside(runtime: Runtime, suites: string[], env: Recor
 
 async function bundle(folder: string, suites: string[]): Promise<string> {
   const script = join(folder, "guest", "guest.mjs");
+  await bundleGuest(script, suites.map((suite) => `import "./test/${suite}";`).join("\n"));
+  // Suites read the vectors from beside their folder.
+  cpSync(`${root}test/vectors`, join(folder, "vectors"), { recursive: true });
+  return script;
+}
+
+/**
+ * Bundles a guest: imports of suites, as seen from the root of the repository, which it runs then.
+ *
+ * @param external  what it imports when it runs
+ */
+export async function bundleGuest(outfile: string, imports: string, external: string[] = []): Promise<void> {
   await build({
-    stdin: {
-      contents: [
-        ...suites.map((suite) => `import "./test/${suite}";`),
-        'import { run } from "vitest"; await run();',
-      ].join("\n"),
-      resolveDir: root,
-    },
+    stdin: { contents: `${imports}\nimport { run } from "vitest"; await run();`, resolveDir: root },
     bundle: true,
     format: "esm",
     platform: "neutral",
@@ -74,17 +80,22 @@ async function bundle(folder: string, suites: string[]): Promise<string> {
     // The package says that its modules do nothing when imported; its tests do.
     ignoreAnnotations: true,
     conditions: ["import"],
-    external: ["node:*"],
+    external: ["node:*", ...external],
     plugins: [guestModules],
-    outfile: script,
+    outfile,
     logLevel: "warning",
   });
-  // Suites read the vectors from beside their folder.
-  cpSync(`${root}test/vectors`, join(folder, "vectors"), { recursive: true });
-  return script;
 }
 
-function report(name: string, guest: { stdout: string; stderr: string; message?: string }): void {
+/** What came of a guest: the lines that it printed, and how it failed if it did. */
+export interface GuestOutput {
+  stdout: string;
+  stderr: string;
+  message?: string;
+}
+
+/** Declares what came of each of a guest's cases as a test here. */
+export function report(name: string, guest: GuestOutput): void {
   const lines = guest.stdout.split("\n").filter((line) => line.startsWith("{"));
   const results: { name?: string; error?: string; done?: number }[] = lines.map((line) => JSON.parse(line));
   describe(`inside ${name}`, () => {

@@ -50,5 +50,17 @@ export class FakeAmbient implements Ambient {
 
 /** Runs all promise callbacks that are due, and theirs. */
 export function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => soon(resolve));
 }
+
+/** Browsers have no setImmediate; there a message comes as soon. */
+const soon: (callback: () => void) => void =
+  globalThis.setImmediate ??
+  ((callback) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      callback();
+    };
+    port2.postMessage(null);
+  });

@@ -1,7 +1,7 @@
 import type { Request, Response } from "express";
-import { guard, type RateLimitOptions, requireOptions } from "./guard.ts";
-import { CONTENT_TYPE, type Field, writeFields } from "./headers.ts";
-import { type NodeRequest, NodeSeen } from "./seen.ts";
+import { byCallback } from "./callback.ts";
+import { type RateLimitOptions, requireOptions } from "./guard.ts";
+import type { NodeRequest } from "./seen.ts";
 
 export type { NodeRequest };
 
@@ -29,34 +29,20 @@ export function rateLimit<Req extends NodeRequest = Request, Res extends NodeRes
   options: RateLimitOptions<[request: Req, response: Res], unknown>,
 ): Middleware<Req, Res> {
   requireOptions(options);
-  const judge = guard(options);
-
-  async function passes(request: Req, response: Res): Promise<boolean> {
-    const verdict = await judge(new NodeSeen(request), [request, response]);
-    if (!verdict) return true;
-    const write = (fields: readonly Field[]) =>
-      writeFields(
-        fields,
-        (name) => response.getHeader(name),
-        (name, value) => response.setHeader(name, value),
-      );
-    if (!verdict.refused) {
-      write(verdict.fields());
-      return true;
-    }
-    const { status, fields, body } = verdict.refusal();
-    response.statusCode = status;
-    write(fields);
-    await options.onLimit?.(verdict.decision, request, response);
-    if (!response.headersSent && !response.writableEnded) {
-      response.setHeader("Content-Type", CONTENT_TYPE);
-      // Node leaves it out for a HEAD.
-      response.end(body);
-    }
-    return false;
-  }
-
-  return (request, response, next) => void passes(request, response).then((passed) => passed && next(), next);
+  return byCallback<Req, Res>(
+    {
+      raw: (request) => request,
+      getHeader: (response, name) => response.getHeader(name),
+      setHeader: (response, name, value) => void response.setHeader(name, value),
+      setStatus(response, status) {
+        response.statusCode = status;
+      },
+      isSent: (response) => response.headersSent || response.writableEnded,
+      // Node leaves the body out for a HEAD.
+      send: (response, body) => void response.end(body),
+    },
+    options,
+  );
 }
 
 export * from "./shared.ts";

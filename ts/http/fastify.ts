@@ -1,8 +1,7 @@
-import type { FastifyPluginCallback, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from "fastify";
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { badOption, requireKnown } from "../errors.ts";
-import { guard, OPTION_NAMES, type RateLimitOptions, type Verdict } from "./guard.ts";
-import { CONTENT_TYPE, type Field, writeFields } from "./headers.ts";
-import { NodeSeen } from "./seen.ts";
+import { byCallback } from "./callback.ts";
+import { OPTION_NAMES, type RateLimitOptions } from "./guard.ts";
 
 /** `onLimit` may send the reply itself; if it does not, the problem is sent. */
 export interface FastifyRateLimitOptions
@@ -17,31 +16,19 @@ export interface FastifyRateLimitOptions
  *
  * @throws {RangeError} an option is missing, out of range or unknown
  */
-export function rateLimit(options: Omit<FastifyRateLimitOptions, "hook">): onRequestAsyncHookHandler {
+export function rateLimit(options: Omit<FastifyRateLimitOptions, "hook">): onRequestHookHandler {
   requireKnown("rateLimit", options, OPTION_NAMES);
-  const judge = guard(options);
-  const refuse = async (verdict: Verdict, request: FastifyRequest, reply: FastifyReply) => {
-    const { status, fields, body } = verdict.refusal();
-    reply.code(status);
-    write(reply, fields);
-    await options.onLimit?.(verdict.decision, request, reply);
-    if (!reply.sent) reply.type(CONTENT_TYPE).send(body);
-    return reply;
-  };
-  return (request, reply) =>
-    judge(new NodeSeen(request.raw), [request, reply]).then((verdict) => {
-      if (verdict?.refused) return refuse(verdict, request, reply);
-      if (verdict) write(reply, verdict.fields());
-      return undefined;
-    });
-}
-
-function write(reply: FastifyReply, fields: readonly Field[]): void {
-  writeFields(
-    fields,
-    (name) => (reply.hasHeader(name) ? reply.getHeader(name) : undefined),
-    (name, value) => reply.header(name, value),
-  );
+  return byCallback<FastifyRequest, FastifyReply>(
+    {
+      raw: (request) => request.raw,
+      getHeader: (reply, name) => reply.getHeader(name),
+      setHeader: (reply, name, value) => void reply.header(name, value),
+      setStatus: (reply, status) => void reply.code(status),
+      isSent: (reply) => reply.sent,
+      send: (reply, body) => void reply.send(body),
+    },
+    options,
+  ) as onRequestHookHandler;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { badOption } from "../errors.ts";
 import { guard, type Own, type RateLimitOptions, requireOptions, type Verdict } from "./guard.ts";
 import { CONTENT_TYPE, type Field } from "./headers.ts";
+import { isPromise } from "./maybe.ts";
 import { FetchSeen } from "./seen.ts";
 
 /** What Workers, Bun.serve, Deno.serve and the like call: a request, and whatever they pass beside it. */
@@ -23,7 +24,8 @@ export function rateLimit<Rest extends unknown[]>(
   const judge = guard(options);
   return async (...args) => {
     const [request, beside] = args;
-    const verdict = await judge(new FetchSeen(request, beside), args);
+    const judged = judge(new FetchSeen(request, beside), args);
+    const verdict = isPromise(judged) ? await judged : judged;
     if (!verdict) return handler(...args);
     if (!verdict.refused) return tell(await handler(...args), verdict);
     return refuse(verdict, request.method, await options.onLimit?.(verdict.decision, ...args));
@@ -41,7 +43,7 @@ export function tell(response: Response, verdict: Verdict): Response {
 export function refuse(verdict: Verdict, method: string, own: Own<Response>): Response {
   const { status, fields, body } = verdict.refusal();
   if (own) return withFields(own, fields);
-  const headers = { "Content-Type": CONTENT_TYPE };
+  const headers = { "content-type": CONTENT_TYPE };
   return withFields(new Response(method === "HEAD" ? null : body, { status, headers }), fields);
 }
 

@@ -1,13 +1,12 @@
 // What every adapter does with a request, whatever its framework: find the key and the cost, ask
 // the limiter, and say which headers and which answer come of it.
-import type { Decision, Key, Limiter } from "../contract.ts";
+import type { Decision, Key, Limiter, LimitOptions, LocalLimiter } from "../contract.ts";
 import { badOption, requireKnown } from "../errors.ts";
 import { type Field, type HeaderOptions, HeaderWriter, retryAfterSeconds, stylesOf } from "./headers.ts";
 import { type KeyOf, type KeySource, sourceOf } from "./keys.ts";
+import { isPromise, type Maybe } from "./maybe.ts";
 import { type Refusal, refusalOf } from "./refusal.ts";
 import type { Seen } from "./seen.ts";
-
-type Maybe<T> = T | Promise<T>;
 
 /** An answer of the user's own, or none. */
 // biome-ignore lint/suspicious/noConfusingVoidType: so that `(decision) => console.log(decision)` fits
@@ -80,7 +79,7 @@ export class Verdict {
     const refusal = refusalOf(decision, names);
     const told = this.#fields(retryAfterSeconds(decision) ?? Number.POSITIVE_INFINITY);
     // What an outer limiter has said of its budget could reach beyond this Retry-After.
-    const fields = told.map((field) => (field.name.startsWith("RateLimit") ? { ...field, list: false } : field));
+    const fields = told.map((field) => (field.name.startsWith("ratelimit") ? { ...field, list: false } : field));
     return { ...refusal, fields: [...refusal.fields, ...fields] };
   }
 
@@ -91,8 +90,8 @@ export class Verdict {
   }
 }
 
-/** Judges a request; null: it is not limited. */
-export type Guard<A extends unknown[]> = (seen: Seen, args: A) => Promise<Verdict | null>;
+/** Judges a request, at once where nothing has to be waited for; null: it is not limited. */
+export type Guard<A extends unknown[]> = (seen: Seen, args: A) => Maybe<Verdict | null>;
 
 /** @throws {RangeError} an option is missing, out of range or unknown */
 export function guard<A extends unknown[], R>(options: RateLimitOptions<A, R>): Guard<A> {
@@ -118,21 +117,45 @@ export function guard<A extends unknown[], R>(options: RateLimitOptions<A, R>): 
   };
   if (typeof limiter !== "function") use(limiter);
 
-  return async (seen, args) => {
-    if (preflight === "pass" && isPreflight(seen)) return null;
-    if (skip && (await skip(...args))) return null;
-    const found = source.keyOf(seen, ...args);
-    // Another turn of the microtasks is not worth a key that is here already.
-    const key = found instanceof Promise ? await found : found;
-    if (key === null) return null;
-    const chosen = use(typeof limiter === "function" ? limiter(...args) : limiter);
-    const writing = writer;
-    const count = typeof cost === "function" ? await cost(...args) : cost;
-    const decision = await chosen.limit(key, count === 1 ? undefined : { cost: count });
-    if (!shadow || decision.success) return new Verdict(decision, key, chosen, writing);
-    await onLimit?.({ ...decision, success: true, reason: "shadow" }, ...args);
-    return null;
+  const decided = (decision: Decision, key: Key, by: Limiter, headers: HeaderWriter | null, args: A) => {
+    if (!shadow || decision.success) return new Verdict(decision, key, by, headers);
+    const told = onLimit?.({ ...decision, success: true, reason: "shadow" }, ...args);
+    return isPromise(told) ? told.then(() => null) : null;
   };
+  const counted = (count: number, key: Key, by: Limiter, headers: HeaderWriter | null, args: A) => {
+    const decision = decide(by, key, count === 1 ? undefined : { cost: count });
+    return isPromise(decision)
+      ? decision.then((it) => decided(it, key, by, headers, args))
+      : decided(decision, key, by, headers, args);
+  };
+  const keyed = (key: Key | null, args: A) => {
+    if (key === null) return null;
+    const by = use(typeof limiter === "function" ? limiter(...args) : limiter);
+    const headers = writer;
+    const count = typeof cost === "function" ? cost(...args) : cost;
+    return isPromise(count)
+      ? count.then((it) => counted(it, key, by, headers, args))
+      : counted(count, key, by, headers, args);
+  };
+  const kept = (skipped: boolean, seen: Seen, args: A) => {
+    if (skipped) return null;
+    const key = source.keyOf(seen, ...args);
+    return isPromise(key) ? key.then((it) => keyed(it, args)) : keyed(key, args);
+  };
+  return (seen, args) => {
+    if (preflight === "pass" && isPreflight(seen)) return null;
+    const skipped = skip ? skip(...args) : false;
+    return isPromise(skipped) ? skipped.then((it) => kept(it, seen, args)) : kept(skipped, seen, args);
+  };
+}
+
+function decide(limiter: Limiter, key: Key, options: LimitOptions | undefined): Maybe<Decision> {
+  return isLocal(limiter) ? limiter.limitSync(key, options) : limiter.limit(key, options);
+}
+
+/** Every limiter has limitSync; only one within this process answers to it, and it also has allow. */
+function isLocal(limiter: Limiter | LocalLimiter): limiter is LocalLimiter {
+  return "allow" in limiter;
 }
 
 function isPreflight(seen: Seen): boolean {

@@ -7,6 +7,7 @@
 import type { Ambient, Decision, Key, Limiter, Policy, PolicyDecision } from "../contract.ts";
 import { badOption, requireKnown } from "../errors.ts";
 import { type Quota, quotasOf } from "./quota.ts";
+import { Recent } from "./recent.ts";
 import { hmacSha256 } from "./sha256.ts";
 import { sfBytes, sfInteger } from "./structured.ts";
 
@@ -28,6 +29,7 @@ export interface HeaderOptions {
 
 /** A header to be written. Those of a list add to what is there, the others replace it. */
 export interface Field {
+  /** In lower case: servers make it so to look a header up, and constants spare them the work. */
   name: string;
   value: string;
   list: boolean;
@@ -36,23 +38,8 @@ export interface Field {
 /** Of a refusal's body, a problem (RFC 9457). */
 export const CONTENT_TYPE = "application/problem+json";
 
-/** Writes fields to a response, and adds to what it has where they are lists. */
-export function writeFields(
-  fields: readonly Field[],
-  get: (name: string) => unknown,
-  set: (name: string, value: string) => void,
-): void {
-  for (const { name, value, list } of fields) {
-    const before = list ? get(name) : undefined;
-    set(name, before === undefined || before === null || before === "" ? value : `${before}, ${value}`);
-  }
-}
-
 const PK_BYTES = 12;
 const SECRET_BYTES = 32;
-/** Keys whose partition key is kept, and the longest that is: some hundred kB at most. */
-const RECENT_MAX = 1000;
-const RECENT_LENGTH_MAX = 128;
 const EXPOSED: Record<HeaderStyle, readonly string[]> = {
   standard: ["RateLimit-Policy", "RateLimit"],
   "draft-7": ["RateLimit-Policy", "RateLimit"],
@@ -75,10 +62,15 @@ export interface Told {
   ceiling: number;
 }
 
-/** The parameter `pk` of a partition, and RateLimit-Policy with it. */
+/** What is told of a partition whatever the decision. */
 interface Part {
+  /** The parameter `pk`. */
   pk: string;
+  /** RateLimit-Policy. */
   policies: Field;
+  /** The parameters behind `r`, and the `t` for which they were made last: it changes once a second. */
+  tail: string;
+  seconds: number;
 }
 
 /** What headers say of policies, whatever the decision. */
@@ -115,7 +107,7 @@ export class HeaderWriter {
   readonly #sets = new Map<readonly Policy[], QuotaSet>();
   readonly #exposed: string;
   readonly #secret: string | Uint8Array | false | undefined;
-  readonly #recent = new Map<string, Part>();
+  readonly #recent = new Recent<Part>();
   #hash: ((message: string) => Uint8Array) | undefined;
 
   constructor(limiter: Limiter, options: HeaderOptions) {
@@ -144,46 +136,57 @@ export class HeaderWriter {
   }
 
   fields(told: Told): Field[] {
-    const fields: Field[] = [];
+    let fields: Field[] = [];
     for (const style of this.#styles) {
-      if (style === "standard") this.#standard(told, fields);
-      else this.#older(style, told, fields);
+      const made = style === "standard" ? this.#standard(told) : this.#older(style, told);
+      fields = fields.length === 0 ? made : [...fields, ...made];
     }
     if (this.#exposed !== "") {
-      fields.push({ name: "Access-Control-Expose-Headers", value: this.#exposed, list: true });
+      fields.push({ name: "access-control-expose-headers", value: this.#exposed, list: true });
     }
     return fields;
   }
 
-  #standard(told: Told, fields: Field[]): void {
+  #standard(told: Told): Field[] {
     const set = this.#setOf(this.#limiter.policiesOf(told.key));
-    const { pk, policies } = this.#partOf(told.key, set);
-    fields.push(policies);
-    let limits = "";
-    const each = [...knownOf(told.decision)];
+    const part = this.#partOf(told.key, set);
+    const known = knownOf(told.decision);
     // A plan's refusal that was remembered says nothing of the endpoint.
-    if (!told.decision.each && told.decision.reason === "plan_cap") each.unshift(...new Array(set.quotas.length - 1));
-    for (let index = 0; index < set.quotas.length; index++) {
-      const one = each[index];
+    const skipped = !told.decision.each && told.decision.reason === "plan_cap" ? set.quotas.length - 1 : 0;
+    let limits = "";
+    for (let index = skipped; index < set.quotas.length; index++) {
+      const one = known[index - skipped];
       if (!one) continue;
-      const { quoted } = set.quotas[index] as Quota;
-      limits += `${limits && ", "}${quoted};r=${sfInteger(one.remaining)}${effectiveWindow(one, told)}${pk}`;
+      const { head } = set.quotas[index] as Quota;
+      limits += `${limits && ", "}${head}${sfInteger(one.remaining)}${tailOf(part, secondsLeft(one, told))}`;
     }
-    if (limits) fields.push({ name: "RateLimit", value: limits, list: true });
+    return limits ? [part.policies, { name: "ratelimit", value: limits, list: true }] : [part.policies];
   }
 
-  #older(style: Exclude<HeaderStyle, "standard">, told: Told, fields: Field[]): void {
-    const add = (name: string, value: string | number) => fields.push({ name, value: String(value), list: false });
-    if (style !== "x-ratelimit") add("RateLimit-Policy", this.#setOf(this.#limiter.policiesOf(told.key)).older);
+  #older(style: Exclude<HeaderStyle, "standard">, told: Told): Field[] {
+    const { older } = this.#setOf(this.#limiter.policiesOf(told.key));
+    const policies = style === "x-ratelimit" ? [] : [plain("ratelimit-policy", older)];
     const { decision, now } = told;
-    if (knownOf(decision).length === 0) return;
+    if (knownOf(decision).length === 0) return policies;
     const { limit, remaining } = decision;
     const reset = secondsLeft(decision, told);
-    if (style === "draft-7") return void add("RateLimit", `limit=${limit}, remaining=${remaining}, reset=${reset}`);
-    const prefix = style === "draft-6" ? "RateLimit" : "X-RateLimit";
-    add(`${prefix}-Limit`, limit);
-    add(`${prefix}-Remaining`, remaining);
-    add(`${prefix}-Reset`, style === "draft-6" ? reset : Math.ceil(now / 1000) + reset);
+    switch (style) {
+      case "draft-7":
+        return [...policies, plain("ratelimit", `limit=${limit}, remaining=${remaining}, reset=${reset}`)];
+      case "draft-6":
+        return [
+          ...policies,
+          plain("ratelimit-limit", limit),
+          plain("ratelimit-remaining", remaining),
+          plain("ratelimit-reset", reset),
+        ];
+      default:
+        return [
+          plain("x-ratelimit-limit", limit),
+          plain("x-ratelimit-remaining", remaining),
+          plain("x-ratelimit-reset", Math.ceil(now / 1000) + reset),
+        ];
+    }
   }
 
   /** What depends on the key alone. */
@@ -195,15 +198,13 @@ export class HeaderWriter {
     const digest = this.#hash(JSON.stringify([this.#limiter.name, key]));
     const made = partWith(quotas, `;pk=${sfBytes(digest.subarray(0, PK_BYTES))}`);
     // Clients come in bursts. The rest is hashed anew: memory stays flat, whatever they send.
-    if (this.#recent.size === RECENT_MAX) this.#recent.clear();
-    if (typeof key === "string" && key.length <= RECENT_LENGTH_MAX) this.#recent.set(key, made);
-    return made;
+    return typeof key === "string" ? this.#recent.keep(key, made) : made;
   }
 }
 
 function partWith(quotas: readonly Quota[], pk: string): Part {
   const items = quotas.map(({ quoted, quota, window }) => `${quoted};q=${sfInteger(quota)};w=${window}${pk}`);
-  return { pk, policies: { name: "RateLimit-Policy", value: items.join(", "), list: true } };
+  return { pk, policies: { name: "ratelimit-policy", value: items.join(", "), list: true }, tail: pk, seconds: 0 };
 }
 
 /** What each policy says; nothing where no ledger was asked, and so nothing is known. */
@@ -220,9 +221,16 @@ function secondsLeft({ reset }: PolicyDecision, { now, ceiling }: Told): number 
   return seconds < ceiling ? seconds : ceiling;
 }
 
-function effectiveWindow(decision: PolicyDecision, told: Told): string {
-  const seconds = secondsLeft(decision, told);
-  return seconds === 0 ? "" : `;t=${sfInteger(seconds)}`;
+function tailOf(part: Part, seconds: number): string {
+  if (seconds !== part.seconds) {
+    part.seconds = seconds;
+    part.tail = seconds === 0 ? part.pk : `;t=${sfInteger(seconds)}${part.pk}`;
+  }
+  return part.tail;
+}
+
+function plain(name: string, value: string | number): Field {
+  return { name, value: String(value), list: false };
 }
 
 function drawSecret(ambient: Ambient): Uint8Array {

@@ -1,6 +1,7 @@
 import type { Context, Env, MiddlewareHandler } from "hono";
 import { refuse, tell } from "./fetch.ts";
 import { guard, type RateLimitOptions, requireOptions } from "./guard.ts";
+import { isPromise } from "./maybe.ts";
 import { FetchSeen } from "./seen.ts";
 
 /**
@@ -17,7 +18,8 @@ export function rateLimit<E extends Env = Env>(
     const request = context.req.raw;
     // Bun.serve's server may have been wrapped, as Hono's own adapter reads it.
     const env = context.env as { server?: unknown } | undefined;
-    const verdict = await judge(new FetchSeen(request, env && "server" in env ? env.server : env), [context]);
+    const judged = judge(new FetchSeen(request, env && "server" in env ? env.server : env), [context]);
+    const verdict = isPromise(judged) ? await judged : judged;
     if (verdict?.refused) return refuse(verdict, request.method, await options.onLimit?.(verdict.decision, context));
     await next();
     if (verdict) {

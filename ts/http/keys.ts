@@ -1,11 +1,11 @@
 import type { Key } from "../contract.ts";
 import { badOption, LimiterError, requireInteger, requireKnown } from "../errors.ts";
-import { formatIp, masked } from "./ip.ts";
+import { formatIp, masked, parseHost } from "./ip.ts";
+import type { Maybe } from "./maybe.ts";
+import { Recent } from "./recent.ts";
 import type { Seen } from "./seen.ts";
 import { sha256 } from "./sha256.ts";
 import { finderOf, type Trust } from "./trust.ts";
-
-type Maybe<T> = T | Promise<T>;
 
 /** Makes keys of what the server has seen, and of the framework's own arguments. */
 export interface KeySource<A extends unknown[] = unknown[]> {
@@ -69,11 +69,23 @@ export function byIp<A extends unknown[]>(options: ByIpOptions<NoInfer<A>> = {})
   const prefix = requireInteger("prefix", options.prefix ?? 64, 1, 128);
   const suffix = prefix < 128 ? `/${prefix}` : "";
   const none = otherwise(options, "byIp found no address of the client");
+  const keyOfText = (text: string): string | null => {
+    const ip = parseHost(text);
+    if (!ip) return null;
+    return ip.length === 2 ? `ip:${formatIp(ip)}` : `ip:${formatIp(masked(ip, prefix))}${suffix}`;
+  };
+  // An entry of X-Forwarded-For is a piece of a longer text, which would stay in memory with it.
+  const whole = typeof options.trust !== "number" && !Array.isArray(options.trust);
+  const recent = new Recent<string>();
   return {
     keyOf(seen, ...args) {
-      const ip = find(seen);
-      if (!ip) return none(seen, ...args);
-      return ip.length === 2 ? `ip:${formatIp(ip)}` : `ip:${formatIp(masked(ip, prefix))}${suffix}`;
+      const text = find(seen);
+      if (text === null) return none(seen, ...args);
+      const known = recent.get(text);
+      if (known !== undefined) return known;
+      const key = keyOfText(text);
+      if (key === null) return none(seen, ...args);
+      return whole ? recent.keep(text, key) : key;
     },
   };
 }

@@ -7,6 +7,8 @@ export interface Quota {
   name: string;
   /** The name as a structured field has it. */
   quoted: string;
+  /** How its item of RateLimit begins. */
+  head: string;
   /** Most requests at once: the policy's capacity. */
   quota: number;
   /** Seconds, a positive integer; see quotasOf. */
@@ -52,9 +54,11 @@ export function quotasOf(name: string, policies: readonly Policy[]): Quota[] {
     const nth = (taken.get(plain) ?? 0) + 1;
     taken.set(plain, nth);
     const own = nth === 1 ? plain : `${plain}-${nth}`;
+    const quoted = sfString(own);
     return {
       name: own,
-      quoted: sfString(own),
+      quoted,
+      head: `${quoted};r=`,
       quota: policy.capacity,
       window: Math.max(1, Math.ceil(ms / 1000)),
     };

@@ -24,8 +24,8 @@ const TYPES = "https://iana.org/assignments/http-problem-types#";
 export function refusalOf(decision: Decision, names: readonly string[]): Refusal {
   const unreachable = decision.reason === "unreachable";
   const seconds = retryAfterSeconds(decision);
-  const fields: Field[] = [{ name: "Cache-Control", value: "no-store", list: false }];
-  if (seconds !== null) fields.push({ name: "Retry-After", value: String(seconds), list: false });
+  const fields: Field[] = [{ name: "cache-control", value: "no-store", list: false }];
+  if (seconds !== null) fields.push({ name: "retry-after", value: String(seconds), list: false });
   const status = unreachable ? 503 : 429;
   const body = JSON.stringify({
     type: TYPES + (unreachable ? "temporary-reduced-capacity" : "quota-exceeded"),

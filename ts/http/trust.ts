@@ -23,8 +23,8 @@ const HOPS_MAX = 64;
 const ALLOWED =
   'a number of proxies, a list of addresses, CIDRs, "loopback", "private" or "linklocal", or { header: name }';
 
-/** Finds the client's address; null if there is none, or none to be believed. */
-export type Finder = (seen: Seen) => Ip | null;
+/** Finds what stands for the client's address, which may still be none; null if nothing does. */
+export type Finder = (seen: Seen) => string | null;
 
 /** @throws {RangeError} `trust` is none */
 export function finderOf(trust: Trust | undefined): Finder {
@@ -40,25 +40,25 @@ export function finderOf(trust: Trust | undefined): Finder {
   requireKnown("trust", trust, ["header"]);
   const { header } = trust as { header: string };
   if (typeof header !== "string" || header === "") throw badOption("trust.header", header, "the name of a header");
-  return (seen) => parseHost(seen.header(header) ?? "");
+  return (seen) => seen.header(header);
 }
 
 /** The other end of the connection. Workers have none, and say whom Cloudflare has seen. */
-function peerOf(seen: Seen): Ip | null {
-  return parseHost((seen.onWorkers ? seen.header("cf-connecting-ip") : seen.peer()) ?? "");
+function peerOf(seen: Seen): string | null {
+  return (seen.onWorkers ? seen.header("cf-connecting-ip") : seen.peer()) ?? null;
 }
 
 /** From the connection's other end leftwards: the first address that is not trusted, or the last one there is. */
-function walk(seen: Seen, isTrusted: (ip: Ip, nth: number) => boolean): Ip | null {
-  let ip = peerOf(seen);
-  if (!ip || !isTrusted(ip, 0)) return ip;
+function walk(seen: Seen, isTrusted: (ip: Ip, nth: number) => boolean): string | null {
   const named = (seen.header("x-forwarded-for") ?? "").split(",").filter((entry) => entry.trim() !== "");
-  for (let nth = 1; named.length > 0; nth++) {
-    ip = parseHost(named.pop() as string);
+  let text = peerOf(seen);
+  for (let nth = 0; text !== null; nth++) {
+    const ip = parseHost(text);
     // A trusted proxy wrote what is no address: nobody knows who it was.
-    if (!ip || !isTrusted(ip, nth)) return ip;
+    if (!ip || !isTrusted(ip, nth) || named.length === 0) return text;
+    text = named.pop() as string;
   }
-  return ip;
+  return null;
 }
 
 /** Whether an address is in the range that `text` names. @throws {RangeError} it names none */
