@@ -205,6 +205,15 @@ export function tenantConformance(
       expect(await others.peek(["acme", "d"])).toMatchObject({ success: true, remaining: held });
     });
 
+    test("says what it costs", async () => {
+      const link = await open();
+      const exactly = tenantLimiter(link, bucket(100), bucket(10)).bounds();
+      expect(exactly).toMatchObject({ overshoot: 0, stranded: 0, roundTripsPerAdmit: 1, writesPerAdmit: 3 });
+      expect(exactly.crash).toEqual({ overshoot: 0, lost: 100 });
+      const leased = tenantLimiter(link, bucket(100), bucket(10), { design: lease() }).bounds({ pops: 9 });
+      expect(leased).toMatchObject({ overshoot: 0, stranded: 5, writesPerAdmit: 6 });
+    });
+
     test("a tenant has no more endpoints than it may, and says so", async () => {
       const link = await open({ childrenMax: 3 });
       const limiter = tenantLimiter(link, bucket(100), bucket(10));

@@ -66,8 +66,19 @@ export class AtLedger {
     const unwritten = (ms: number) => Math.min(...this.#policies.map((policy) => envelope(policy, ms)));
     return {
       overshoot: durability.mode === "lazy" ? unwritten(durability.everyMs) : 0,
-      lost: durability.mode === "reserve" ? durability.chunk : 0,
+      lost: (durability.mode === "reserve" ? durability.chunk : 0) + this.#planCapacity,
     };
+  }
+
+  /** Commits for one at an endpoint: with a plan, what is reserved there, and what is returned. */
+  get commits(): number {
+    return this.#terms.plan.length > 0 ? 3 : 1;
+  }
+
+  /** What a crash may leave charged to a plan: whatever was reserved for calls under way. */
+  get #planCapacity(): number {
+    const { plan } = this.#terms;
+    return plan.length > 0 ? Math.min(...plan.map(({ capacity }) => capacity)) : 0;
   }
 
   get stats(): Record<string, number> {

@@ -119,7 +119,7 @@ class LeaseHolder implements Holder {
       stalenessMs: ttlMs,
       // Where a block is a single token: one trip to get it, one to return another.
       roundTripsPerAdmit: 2,
-      writesPerAdmit: 2,
+      writesPerAdmit: 2 * this.#ledger.commits,
       crash: this.#ledger.crash,
     };
   }

@@ -17,6 +17,8 @@ export interface Terms {
 
 /** The terms of a limiter's keys. */
 export interface TermsOf {
+  /** The plan's policies; none without one. */
+  readonly plan: readonly Policy[];
   /** The one string that stands for the key. @throws {RangeError} it is no key of this limiter */
   encode(key: Key): string;
   /** By the key's address. */
@@ -28,7 +30,7 @@ export interface TermsOf {
 /** The terms of a limiter without a plan. */
 export function plainTerms(policies: readonly Policy[]): TermsOf {
   const terms = { policies, specs: policies.map(({ spec }) => spec) };
-  return { encode: encodeKey, of: () => terms, ofKey: () => terms };
+  return { plan: [], encode: encodeKey, of: () => terms, ofKey: () => terms };
 }
 
 export interface TenantOptions {
@@ -63,6 +65,7 @@ export function tenantTerms({ name, plan, policies, endpoints, childrenMax }: Te
     return terms;
   };
   return {
+    plan,
     of,
     ofKey: (encoded) => of(addressOf(encoded)),
     encode(key) {
