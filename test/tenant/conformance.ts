@@ -205,6 +205,20 @@ export function tenantConformance(
       expect(await others.peek(["acme", "d"])).toMatchObject({ success: true, remaining: held });
     });
 
+    test("refusals are remembered, and forgotten when budget is given back to the plan by another endpoint", async () => {
+      const limiter = tenantLimiter(await open(), bucket(4), bucket(3));
+      await limiter.limit(["acme", "a"], { cost: 3 });
+      await limiter.limit(["acme", "b"]);
+      const refused = { success: false, reason: "plan_cap", limit: 4, remaining: 0 };
+      expect(await limiter.limit(["acme", "b"])).toMatchObject({ ...refused, source: "ledger" });
+      expect(await limiter.limit(["acme", "b"])).toMatchObject({ ...refused, source: "cache" });
+      expect(await limiter.limit(["acme", "c"], { cost: 2 })).toMatchObject({ ...refused, source: "ledger" });
+      expect((await limiter.limit(["other", "b"])).success).toBe(true);
+      await limiter.refund(["acme", "a"], 2);
+      expect(await limiter.limit(["acme", "b"])).toMatchObject({ success: true, source: "ledger" });
+      expect(await limiter.limit(["acme", "c"])).toMatchObject({ success: true, source: "ledger" });
+    });
+
     test("says what it costs", async () => {
       const link = await open();
       const exactly = tenantLimiter(link, bucket(100), bucket(10)).bounds();

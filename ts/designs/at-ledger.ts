@@ -48,14 +48,15 @@ export class AtLedger {
   async ask(address: string, op: Op): Promise<Answer> {
     const amount = op[0] === "reset" ? 1 : op[1];
     const givesBack = op[0] === "refund" || op[0] === "reset";
-    if (givesBack) this.#denials.forget(address);
+    const plan = this.#terms.of(address).plan?.address;
+    if (givesBack) this.#denials.forget(address, plan);
     const delivery = await this.courier.send(address, KINDS[op[0]], amount);
     // Again: a refusal from before it may have come in meanwhile.
-    if (givesBack) this.#denials.forget(address);
+    if (givesBack) this.#denials.forget(address, plan);
     if (!delivery) return this.#withoutLedger(address, op);
     const answer = this.#read(address, delivery);
     if (op[0] === "take" && !answer.admitted) {
-      this.#denials.add(address, amount, delivery.sentAt, answer);
+      this.#denials.add(address, amount, delivery.sentAt, answer, plan);
     }
     return answer;
   }

@@ -17,6 +17,8 @@ interface Denial {
   limit: number | undefined;
   /** Whether it was a plan's. */
   planCap: true | undefined;
+  /** Of the plan above the ledger. */
+  plan: string | undefined;
 }
 
 /**
@@ -28,6 +30,8 @@ interface Denial {
  */
 export class Denials {
   readonly #denials = new Map<string, Denial>();
+  /** Which of them a plan gave, by its address. */
+  readonly #capped = new Map<string, Set<string>>();
   readonly #most: number;
 
   /** @param most  keys remembered, 0 for none; the oldest is forgotten for a new one */
@@ -40,7 +44,7 @@ export class Denials {
     const denial = this.#denials.get(address);
     if (!denial || cost < denial.cost) return null;
     if (denial.until <= now) {
-      this.#denials.delete(address);
+      this.#delete(address);
       return null;
     }
     const resetMs = Math.ceil(Math.max(denial.wholeAt, denial.until) - now);
@@ -50,21 +54,37 @@ export class Denials {
     return refusal;
   }
 
-  /** Remembers that `cost` was refused, in answer to a request first sent at `sentAt`. */
-  add(address: string, cost: number, sentAt: number, answer: Refusal): void {
+  /**
+   * Remembers that `cost` was refused, in answer to a request first sent at `sentAt`.
+   * @param plan  the address of the plan above the ledger
+   */
+  add(address: string, cost: number, sentAt: number, answer: Refusal, plan?: string): void {
     const { retryAfterMs, resetMs, limit, planCap } = answer;
     if (retryAfterMs === null || this.#most === 0) return;
-    this.#denials.delete(address);
-    if (this.#denials.size >= this.#most) this.#denials.delete(this.#denials.keys().next().value as string);
-    this.#denials.set(address, { cost, until: sentAt + retryAfterMs, wholeAt: sentAt + resetMs, limit, planCap });
+    this.#delete(address);
+    if (this.#denials.size >= this.#most) this.#delete(this.#denials.keys().next().value as string);
+    this.#denials.set(address, { cost, until: sentAt + retryAfterMs, wholeAt: sentAt + resetMs, limit, planCap, plan });
+    if (!planCap || plan === undefined) return;
+    this.#capped.set(plan, (this.#capped.get(plan) ?? new Set()).add(address));
   }
 
-  /** Someone gave budget back. */
-  forget(address: string): void {
-    this.#denials.delete(address);
+  /** Someone gave budget back: to a plan as well, if there is one. */
+  forget(address: string, plan?: string): void {
+    this.#delete(address);
+    if (plan !== undefined) for (const capped of [...(this.#capped.get(plan) ?? [])]) this.#delete(capped);
   }
 
   clear(): void {
     this.#denials.clear();
+    this.#capped.clear();
+  }
+
+  #delete(address: string): void {
+    const plan = this.#denials.get(address)?.plan;
+    this.#denials.delete(address);
+    if (plan === undefined) return;
+    const capped = this.#capped.get(plan);
+    capped?.delete(address);
+    if (capped?.size === 0) this.#capped.delete(plan);
   }
 }
