@@ -11,11 +11,11 @@ afterAll(async () => {
 tenantConformance("a served ledger", async (options = {}) => {
   const ledgers = embedded();
   const server = await serveLedger({ link: ledgers });
-  const link = remote(`http://127.0.0.1:${server.port}`);
+  const link = remote(`http://127.0.0.1:${server.port}`, options);
   closing.push(
     () => ledgers.close(),
     () => server.close(),
     () => link.close(),
   );
-  return { ...link, ...options };
+  return link;
 });

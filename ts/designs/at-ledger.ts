@@ -1,11 +1,11 @@
 import type { Bounds, Op, Outcome, Policy } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
 import { type Durability, type LedgerReply, OUTCOME_CELLS, PEEK, REFUND, RESET, TAKE } from "../ledger/messages.ts";
+import type { Terms, TermsOf } from "../ledger/terms.ts";
 import { Courier, type LeaseKeeper } from "../link/courier.ts";
 import { Denials } from "../link/denials.ts";
 import { holderId } from "../link/holder-id.ts";
 import type { Delivery } from "../link/lane.ts";
-import type { Terms, TermsOf } from "../link/terms.ts";
 import { allOf } from "../policies/all-of.ts";
 import { envelope } from "../policies/envelope.ts";
 import { policyOf } from "../policies/spec.ts";

@@ -1,7 +1,9 @@
 // The link to ledgers that another process serves, over HTTP.
-import { badOption, LimiterError, requireKnown } from "../errors.ts";
+import { badOption, LimiterError, requireInteger, requireKnown } from "../errors.ts";
 import { strict } from "../ledger/durability.ts";
 import type { Durability, LedgerReply, LedgerRequest, OpenLink } from "../ledger/messages.ts";
+import { CHILDREN_MAX } from "../ledger/supervisor.ts";
+import { plansOf } from "../link/terms.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
 import { ASKS_MAX, isToken, TOKEN_ALLOWED, type WireAsk } from "./wire.ts";
 
@@ -14,6 +16,8 @@ export interface RemoteOptions {
   durability?: Durability;
   /** After this, an answer that hasn't come won't; "5s" unless given. Callers wait for the limiter's deadline at most. */
   timeout?: Duration;
+  /** Endpoints that a tenant of a limiter with a plan may have at a time; 1,000 unless given. */
+  childrenMax?: number;
 }
 
 /** POSTs under way at a time; what comes meanwhile shares the next. */
@@ -38,15 +42,16 @@ interface Ask {
  * @throws {RangeError} the URL or an option is out of range
  */
 export function remote(url: string | URL, options: RemoteOptions = {}): OpenLink {
-  requireKnown("remote", options, ["token", "durability", "timeout"]);
+  requireKnown("remote", options, ["token", "durability", "timeout", "childrenMax"]);
   if (options.token !== undefined && !isToken(options.token)) {
     throw new RangeError(`token must be ${TOKEN_ALLOWED}`);
   }
+  if (options.childrenMax !== undefined) requireInteger("childrenMax", options.childrenMax, 1, CHILDREN_MAX);
   const poster = new Poster(endpointOf(url), options.token, toMs("timeout", options.timeout ?? "5s"));
   return {
     durability: options.durability ?? strict(),
     // Whether the served ledgers can is theirs to say.
-    plans: "optional",
+    plans: plansOf(options.childrenMax),
     ask: (address, request) => poster.ask(address, request),
     close: async () => poster.close(),
   };

@@ -15,9 +15,7 @@ interface Denial {
   wholeAt: number;
   /** The capacity of the policy that refused, if there are several. */
   limit: number | undefined;
-  /** Whether it was a plan's. */
-  planCap: true | undefined;
-  /** Of the plan above the ledger. */
+  /** The address of the plan that refused, if it was one. */
   plan: string | undefined;
 }
 
@@ -30,8 +28,6 @@ interface Denial {
  */
 export class Denials {
   readonly #denials = new Map<string, Denial>();
-  /** Which of them a plan gave, by its address. */
-  readonly #capped = new Map<string, Set<string>>();
   readonly #most: number;
 
   /** @param most  keys remembered, 0 for none; the oldest is forgotten for a new one */
@@ -44,13 +40,13 @@ export class Denials {
     const denial = this.#denials.get(address);
     if (!denial || cost < denial.cost) return null;
     if (denial.until <= now) {
-      this.#delete(address);
+      this.#denials.delete(address);
       return null;
     }
     const resetMs = Math.ceil(Math.max(denial.wholeAt, denial.until) - now);
     const refusal: Refusal = { admitted: false, remaining: 0, retryAfterMs: Math.ceil(denial.until - now), resetMs };
     if (denial.limit !== undefined) refusal.limit = denial.limit;
-    if (denial.planCap) refusal.planCap = true;
+    if (denial.plan !== undefined) refusal.planCap = true;
     return refusal;
   }
 
@@ -61,30 +57,20 @@ export class Denials {
   add(address: string, cost: number, sentAt: number, answer: Refusal, plan?: string): void {
     const { retryAfterMs, resetMs, limit, planCap } = answer;
     if (retryAfterMs === null || this.#most === 0) return;
-    this.#delete(address);
-    if (this.#denials.size >= this.#most) this.#delete(this.#denials.keys().next().value as string);
-    this.#denials.set(address, { cost, until: sentAt + retryAfterMs, wholeAt: sentAt + resetMs, limit, planCap, plan });
-    if (!planCap || plan === undefined) return;
-    this.#capped.set(plan, (this.#capped.get(plan) ?? new Set()).add(address));
+    this.#denials.delete(address);
+    if (this.#denials.size >= this.#most) this.#denials.delete(this.#denials.keys().next().value as string);
+    const by = planCap && plan;
+    this.#denials.set(address, { cost, until: sentAt + retryAfterMs, wholeAt: sentAt + resetMs, limit, plan: by });
   }
 
-  /** Someone gave budget back: to a plan as well, if there is one. */
+  /** Someone gave budget back: to the plan above it as well, if there is one. */
   forget(address: string, plan?: string): void {
-    this.#delete(address);
-    if (plan !== undefined) for (const capped of [...(this.#capped.get(plan) ?? [])]) this.#delete(capped);
+    this.#denials.delete(address);
+    if (plan === undefined) return;
+    for (const [other, denial] of this.#denials) if (denial.plan === plan) this.#denials.delete(other);
   }
 
   clear(): void {
     this.#denials.clear();
-    this.#capped.clear();
-  }
-
-  #delete(address: string): void {
-    const plan = this.#denials.get(address)?.plan;
-    this.#denials.delete(address);
-    if (plan === undefined) return;
-    const capped = this.#capped.get(plan);
-    capped?.delete(address);
-    if (capped?.size === 0) this.#capped.delete(plan);
   }
 }
