@@ -94,13 +94,13 @@ function termsOf(options: LimiterOptions, name: string): { policies: readonly Po
   const { plan, endpoints, link } = options;
   if (plan !== undefined) {
     if (!link?.plans) {
-      throw badOption("link", link, "one whose ledgers can have a plan: tenants(env.TENANTS), embedded() or remote()");
+      throw badOption("link", link, "one with plans: tenants(), embedded() or remote()");
     }
     const terms = link.plans.termsOf({ name, policies, plan, endpoints: endpoints ?? {} });
     return { policies: Object.freeze([...policies, ...terms.plan]), terms };
   }
   if (endpoints !== undefined || link?.plans?.needed) {
-    throw new RangeError("endpoints and tenants() need a plan above them: give the option plan");
+    throw new RangeError("endpoints and tenants() need the option plan");
   }
   return { policies, terms: plainTerms(policies) };
 }

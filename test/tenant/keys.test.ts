@@ -146,9 +146,9 @@ test("options say what is wrong with them", () => {
   expect(make({ plan: "gold" })).toThrow(/plan must be made by tokenBucket/);
   expect(make({ endpoints: [policy] })).toThrow(/endpoints must be an object/);
   expect(make({ endpoints: { a: null } })).toThrow(/endpoints\["a"\] must be made by tokenBucket/);
-  expect(make({ plan: undefined, endpoints: { a: policy } })).toThrow(/endpoints .* need a plan/);
-  expect(make({ link: { ...link, plans: undefined } })).toThrow(/link must be one whose ledgers can have a plan/);
-  expect(make({ plan: undefined, link: { ...link, plans: plansOf(10, true) } })).toThrow(/give the option plan/);
+  expect(make({ plan: undefined, endpoints: { a: policy } })).toThrow(/need the option plan/);
+  expect(make({ link: { ...link, plans: undefined } })).toThrow(/link must be one with plans/);
+  expect(make({ plan: undefined, link: { ...link, plans: plansOf(10, true) } })).toThrow(/need the option plan/);
   expect(() => createLimiter({ policy, plan })).toThrow(/design local\(\) takes no plan/);
   expect(() => embedded({ childrenMax: 0 })).toThrow(/childrenMax must be an integer in 1\.\.100000/);
 });
