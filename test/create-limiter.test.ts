@@ -18,7 +18,11 @@ const remote = { policy, design: exact(), link, onUnreachable: "deny" };
 describe("createLimiter says what is wrong with", () => {
   const cases: [what: string, options: unknown, message: RegExp][] = [
     ["no options", undefined, /^createLimiter must be an object with policy, plan, endpoints, name, design/],
-    ["an option it has not", { policy, polcy: 1 }, /^createLimiter has no option "polcy"; allowed: policy, plan/],
+    [
+      "an option it has not",
+      { policy, polcy: 1 },
+      /^createLimiter has no option "polcy"; allowed: policy, plan, endpoints, name/,
+    ],
     ["a missing policy", {}, /^policy must be made by tokenBucket, .*; got undefined$/],
     ["a policy's text", { policy: "tokenBucket:rate=1" }, /^policy must be made by .*; got "tokenBucket:rate=1"$/],
     ["no policy of several", { policy: [] }, /^policy must be at least one policy/],

@@ -4,8 +4,9 @@ import type { Design, HolderContext, OnUnreachable, Remote } from "./designs/des
 import { type LocalDesign, local } from "./designs/local.ts";
 import { badOption, requireInteger, requireKnown } from "./errors.ts";
 import type { Carry, Link } from "./ledger/messages.ts";
+import type { TermsOf } from "./ledger/terms.ts";
 import { KeyedLimiter, POPS_MAX } from "./limiter.ts";
-import { plainTerms, type TermsOf, tenantTerms } from "./link/terms.ts";
+import { plainTerms, policiesOf } from "./link/terms.ts";
 import { TableLimiter } from "./local-limiter.ts";
 import { type Duration, toMs } from "./policies/duration.ts";
 
@@ -64,7 +65,6 @@ const OPTIONS = [
   "clock",
 ];
 const FOR_LINKS = ["plan", "endpoints", "link", "onUnreachable", "pops", "deadline", "carry", "onError"] as const;
-const CHILDREN_MAX = 1000;
 
 /** Makes createLimiter for a platform. */
 export function limiterFor(ambient: Ambient) {
@@ -96,15 +96,6 @@ export function limiterFor(ambient: Ambient) {
   return createLimiter;
 }
 
-function policiesOf(option: string, policy: LimiterOptions["policy"] | undefined): readonly Policy[] {
-  const policies = Array.isArray(policy) ? policy : [policy];
-  if (policies.length === 0) throw badOption(option, policy, "at least one policy");
-  for (const one of policies) {
-    if (!one?.constants) throw badOption(option, one, "made by tokenBucket, fixedWindow or slidingWindow");
-  }
-  return Object.freeze([...policies]);
-}
-
 /** What keys are decided by. */
 function termsOf(
   options: LimiterOptions,
@@ -112,32 +103,22 @@ function termsOf(
   name: string,
 ): { policies: readonly Policy[]; terms: TermsOf } {
   const policies = policiesOf("policy", options.policy);
-  const { plan, endpoints = {}, link } = options;
-  if (plan === undefined) {
-    if (options.endpoints !== undefined) throw new RangeError("endpoints need a plan above them: give the option plan");
-    if (link?.plans === "always") throw new RangeError("tenants() links to ledgers with a plan: give the option plan");
-    return { policies, terms: plainTerms(policies) };
+  const { plan, endpoints, link } = options;
+  if (plan !== undefined) {
+    if (!design.takesPlans) throw new RangeError(`design ${design.kind}() takes no plan: use exact() or lease()`);
+    if (options.onUnreachable === "share") {
+      throw badOption("onUnreachable", "share", '"deny" or "allow": a plan reserves no shares');
+    }
+    if (!link?.plans) {
+      throw badOption("link", link, "one with plans: tenants(), embedded() or remote()");
+    }
+    const terms = link.plans.termsOf({ name, policies, plan, endpoints: endpoints ?? {} });
+    return { policies: Object.freeze([...policies, ...terms.plan]), terms };
   }
-  if (!design.takesPlans) throw new RangeError(`design ${design.kind}() takes no plan: use exact() or lease()`);
-  if (options.onUnreachable === "share") {
-    throw badOption("onUnreachable", "share", '"deny" or "allow": a plan reserves no shares');
+  if (endpoints !== undefined || link?.plans?.needed) {
+    throw new RangeError("endpoints and tenants() need the option plan");
   }
-  if (!link?.plans) {
-    throw badOption("link", link, "one whose ledgers can have a plan: tenants(env.TENANTS), embedded() or remote()");
-  }
-  if (typeof endpoints !== "object" || endpoints === null || Array.isArray(endpoints)) {
-    throw badOption("endpoints", endpoints, "an object with a policy, or several, by the endpoint's name");
-  }
-  const above = policiesOf("plan", plan);
-  const named = Object.entries(endpoints).map(([endpoint, own]) => {
-    if (endpoint === "") throw badOption("endpoints", endpoint, "named by non-empty strings");
-    return [endpoint, policiesOf(`endpoints[${JSON.stringify(endpoint)}]`, own)] as const;
-  });
-  const childrenMax = link.childrenMax ?? CHILDREN_MAX;
-  return {
-    policies: Object.freeze([...policies, ...above]),
-    terms: tenantTerms({ name, plan: above, policies, endpoints: new Map(named), childrenMax }),
-  };
+  return { policies, terms: plainTerms(policies) };
 }
 
 function remoteOf(options: LimiterOptions, design: Design): Remote | undefined {

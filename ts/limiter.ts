@@ -17,7 +17,7 @@ import type {
 import type { Answer, Holder } from "./designs/design.ts";
 import { badOption, LimiterError, requireInteger, requireKnown } from "./errors.ts";
 import { reserveFrom } from "./hold.ts";
-import type { TermsOf } from "./link/terms.ts";
+import type { TermsOf } from "./ledger/terms.ts";
 import { toMs } from "./policies/duration.ts";
 import { Takes } from "./takes.ts";
 import { WaitingRoom } from "./wait.ts";

@@ -4,6 +4,7 @@ import { afterAll, expect, test } from "vitest";
 import type { EmbeddedOptions } from "../../ts/hosts/embedded.ts";
 import { type ClosableLink, lazy, reserve, strict } from "../../ts/index.ts";
 import { ledgerConformance } from "../ledger/conformance.ts";
+import { tenantConformance } from "../tenant/conformance.ts";
 
 /** @param folder  for the files; the caller's to delete */
 export function embeddedSuite(
@@ -13,6 +14,27 @@ export function embeddedSuite(
 ): void {
   const memory = embedded();
   ledgerConformance(`${runtime} in memory`, async () => memory);
+  const tenants: ClosableLink[] = [];
+  const opened = (options: EmbeddedOptions) => {
+    const link = embedded(options);
+    tenants.push(link);
+    return link;
+  };
+  afterAll(async () => {
+    for (const link of tenants) await link.close();
+  });
+  tenantConformance(`${runtime} in memory`, async (options = {}) => opened(options));
+  const tenantsPath = join(folder, "tenants.db");
+  let tenantsLink = opened({ path: tenantsPath });
+  tenantConformance(
+    `${runtime} with SQLite`,
+    async (options) => (options ? opened({ path: join(folder, "few.db"), ...options }) : tenantsLink),
+    async () => {
+      await tenantsLink.close();
+      tenantsLink = opened({ path: tenantsPath });
+      return tenantsLink;
+    },
+  );
 
   for (const durability of [strict(), reserve(50), lazy({ every: "1s" })]) {
     const path = join(folder, `${durability.mode}.db`);
@@ -39,7 +61,9 @@ export function embeddedSuite(
 
   test(`${runtime}: says what is wrong with its options`, () => {
     expect(() => embedded({ path: "" })).toThrow(/path must be a file's path; got ""/);
-    expect(() => embedded({ file: "x" } as never)).toThrow(/embedded has no option "file"; allowed: path, durability/);
+    expect(() => embedded({ file: "x" } as never)).toThrow(
+      /embedded has no option "file"; allowed: path, durability, childrenMax/,
+    );
     expect(() => embedded({ path: join(folder, "no", "such", "folder.db") })).toThrow(/can't be opened/);
   });
 }

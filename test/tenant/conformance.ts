@@ -205,6 +205,29 @@ export function tenantConformance(
       expect(await others.peek(["acme", "d"])).toMatchObject({ success: true, remaining: held });
     });
 
+    test("refusals are remembered, and forgotten when budget is given back to the plan by another endpoint", async () => {
+      const limiter = tenantLimiter(await open(), bucket(4), bucket(3));
+      await limiter.limit(["acme", "a"], { cost: 3 });
+      await limiter.limit(["acme", "b"]);
+      const refused = { success: false, reason: "plan_cap", limit: 4, remaining: 0 };
+      expect(await limiter.limit(["acme", "b"])).toMatchObject({ ...refused, source: "ledger" });
+      expect(await limiter.limit(["acme", "b"])).toMatchObject({ ...refused, source: "cache" });
+      expect(await limiter.limit(["acme", "c"], { cost: 2 })).toMatchObject({ ...refused, source: "ledger" });
+      expect((await limiter.limit(["other", "b"])).success).toBe(true);
+      await limiter.refund(["acme", "a"], 2);
+      expect(await limiter.limit(["acme", "b"])).toMatchObject({ success: true, source: "ledger" });
+      expect(await limiter.limit(["acme", "c"])).toMatchObject({ success: true, source: "ledger" });
+    });
+
+    test("says what it costs", async () => {
+      const link = await open();
+      const exactly = tenantLimiter(link, bucket(100), bucket(10)).bounds();
+      expect(exactly).toMatchObject({ overshoot: 0, stranded: 0, roundTripsPerAdmit: 1, writesPerAdmit: 3 });
+      expect(exactly.crash).toEqual({ overshoot: 0, lost: 100 });
+      const leased = tenantLimiter(link, bucket(100), bucket(10), { design: lease() }).bounds({ pops: 9 });
+      expect(leased).toMatchObject({ overshoot: 0, stranded: 5, writesPerAdmit: 6 });
+    });
+
     test("a tenant has no more endpoints than it may, and says so", async () => {
       const link = await open({ childrenMax: 3 });
       const limiter = tenantLimiter(link, bucket(100), bucket(10));

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { embedded } from "../../ts/hosts/node.ts";
 import { createLimiter, exact, tokenBucket } from "../../ts/index.ts";
 import { childAddress } from "../../ts/link/address.ts";
-import { tenantTerms } from "../../ts/link/terms.ts";
+import { plansOf } from "../../ts/link/terms.ts";
 import { seeded } from "../support/fake-ambient.ts";
 import { moduleWith } from "../support/mutant.ts";
 import { recorded, tenantLimiter } from "./conformance.ts";
@@ -68,7 +68,7 @@ function pairs(count: number): [string, string][] {
 
 /** Where each pair's plan and endpoint have their ledgers. */
 function places(among: [string, string][]) {
-  const terms = tenantTerms({ name: "api", plan: [plan], policies: [policy], endpoints: new Map(), childrenMax: 10 });
+  const terms = plansOf().termsOf({ name: "api", plan, policies: [policy], endpoints: {} });
   return among.map((pair) => {
     const { plan } = terms.ofKey(terms.encode(pair));
     return { pair, plan: plan?.address as string, child: plan?.child as string };
@@ -146,9 +146,9 @@ test("options say what is wrong with them", () => {
   expect(make({ plan: "gold" })).toThrow(/plan must be made by tokenBucket/);
   expect(make({ endpoints: [policy] })).toThrow(/endpoints must be an object/);
   expect(make({ endpoints: { a: null } })).toThrow(/endpoints\["a"\] must be made by tokenBucket/);
-  expect(make({ plan: undefined, endpoints: { a: policy } })).toThrow(/endpoints need a plan/);
-  expect(make({ link: { ...link, plans: undefined } })).toThrow(/link must be one whose ledgers can have a plan/);
-  expect(make({ plan: undefined, link: { ...link, plans: "always" } })).toThrow(/give the option plan/);
+  expect(make({ plan: undefined, endpoints: { a: policy } })).toThrow(/need the option plan/);
+  expect(make({ link: { ...link, plans: undefined } })).toThrow(/link must be one with plans/);
+  expect(make({ plan: undefined, link: { ...link, plans: plansOf(10, true) } })).toThrow(/need the option plan/);
   expect(() => createLimiter({ policy, plan })).toThrow(/design local\(\) takes no plan/);
   expect(() => embedded({ childrenMax: 0 })).toThrow(/childrenMax must be an integer in 1\.\.100000/);
 });

@@ -18,6 +18,7 @@ import {
 } from "../../ts/ledger/messages.ts";
 import type { KeyChange, LedgerStore, StoredKey } from "../../ts/ledger/store.ts";
 import { Supervisor } from "../../ts/ledger/supervisor.ts";
+import { plansOf } from "../../ts/link/terms.ts";
 import { parsePolicy } from "../../ts/policies/parse.ts";
 import { type Admission, overshootOf } from "../../ts/sim/checkers.ts";
 import { Machine } from "../../ts/sim/clocks.ts";
@@ -202,7 +203,7 @@ class Run {
       name: "sim",
       link: {
         durability: durability === "strict" ? strict() : reserve(5),
-        plans: "optional",
+        plans: plansOf(),
         ask: (_, request) => this.#network.carry(nth, request, (received) => this.#host.serve(received)),
       },
     });

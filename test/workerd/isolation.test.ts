@@ -215,6 +215,6 @@ test("tenants says what is wrong with its options", () => {
       onUnreachable: "deny",
       link: tenants(env.TENANTS as LedgerNamespace),
     }),
-  ).toThrow(/give the option plan/);
+  ).toThrow(/need the option plan/);
   expect(TenantObject.name).toBe("TenantObject");
 });

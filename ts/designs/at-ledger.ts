@@ -1,11 +1,11 @@
 import type { Bounds, Op, Outcome, Policy } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
 import { type Durability, type LedgerReply, OUTCOME_CELLS, PEEK, REFUND, RESET, TAKE } from "../ledger/messages.ts";
+import type { Terms, TermsOf } from "../ledger/terms.ts";
 import { Courier, type LeaseKeeper } from "../link/courier.ts";
 import { Denials } from "../link/denials.ts";
 import { holderId } from "../link/holder-id.ts";
 import type { Delivery } from "../link/lane.ts";
-import type { Terms, TermsOf } from "../link/terms.ts";
 import { allOf } from "../policies/all-of.ts";
 import { envelope } from "../policies/envelope.ts";
 import { policyOf } from "../policies/spec.ts";
@@ -53,15 +53,16 @@ export class AtLedger {
   async ask(address: string, op: Op, key = address, arrived?: (reply: LedgerReply) => void): Promise<Answer> {
     const amount = op[0] === "reset" ? 1 : op[1];
     const givesBack = op[0] === "refund" || op[0] === "reset";
-    if (givesBack) this.#denials.forget(key);
+    const plan = this.#terms.of(address).plan?.address;
+    if (givesBack) this.#denials.forget(key, plan);
     const delivery = await this.courier.send(address, KINDS[op[0]], amount);
     // Again: a refusal from before it may have come in meanwhile.
-    if (givesBack) this.#denials.forget(key);
+    if (givesBack) this.#denials.forget(key, plan);
     if (!delivery) return this.#withoutLedger(address, op);
     arrived?.(delivery.reply);
     const answer = this.#read(address, delivery);
     if (op[0] === "take" && !answer.admitted) {
-      this.#denials.add(key, amount, delivery.sentAt, answer);
+      this.#denials.add(key, amount, delivery.sentAt, answer, plan);
     }
     return answer;
   }
@@ -72,8 +73,19 @@ export class AtLedger {
     const unwritten = (ms: number) => Math.min(...this.#policies.map((policy) => envelope(policy, ms)));
     return {
       overshoot: durability.mode === "lazy" ? unwritten(durability.everyMs) : 0,
-      lost: durability.mode === "reserve" ? durability.chunk : 0,
+      lost: (durability.mode === "reserve" ? durability.chunk : 0) + this.#planCapacity,
     };
+  }
+
+  /** Commits for one at an endpoint: with a plan, what is reserved there, and what is returned. */
+  get commits(): number {
+    return this.#terms.plan.length > 0 ? 3 : 1;
+  }
+
+  /** What a crash may leave charged to a plan: whatever was reserved for calls under way. */
+  get #planCapacity(): number {
+    const { plan } = this.#terms;
+    return plan.length > 0 ? Math.min(...plan.map(({ capacity }) => capacity)) : 0;
   }
 
   get stats(): Record<string, number> {

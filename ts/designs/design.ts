@@ -2,7 +2,7 @@ import type { Ambient, Bounds, Op, Outcome, Policy, Source } from "../contract.t
 import type { CoreExports } from "../core/exports.ts";
 import type { KeyTable } from "../core/table.ts";
 import type { Carry, Link } from "../ledger/messages.ts";
-import type { TermsOf } from "../link/terms.ts";
+import type { TermsOf } from "../ledger/terms.ts";
 
 /** An outcome, and where it came from. */
 export interface Answer extends Outcome {

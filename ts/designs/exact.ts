@@ -46,14 +46,16 @@ class ExactHolder implements Holder {
   }
 
   bounds(): Bounds {
-    const { crash } = this.#ledger;
-    const { mode } = this.#durability;
+    const { crash, commits } = this.#ledger;
+    const durability = this.#durability;
+    // What is reserved in a plan is stored at once, whatever the durability.
+    const own = durability.mode === "strict" ? 1 : durability.mode === "reserve" ? 1 / durability.chunk : 0;
     return {
       overshoot: 0,
       stranded: 0,
       stalenessMs: 0,
       roundTripsPerAdmit: 1,
-      writesPerAdmit: mode === "strict" ? 1 : mode === "reserve" ? Math.min(1, 1 / crash.lost) : 0,
+      writesPerAdmit: own + commits - 1,
       crash,
     };
   }

@@ -121,7 +121,7 @@ export class LeaseHolder implements Holder {
       stalenessMs: alone ? SILENT_MS_MAX : ttlMs,
       // Where a block is a single token: one trip to get it, one to return another.
       roundTripsPerAdmit: 2,
-      writesPerAdmit: 2,
+      writesPerAdmit: 2 * this.#ledger.commits,
       crash: this.#ledger.crash,
     };
   }

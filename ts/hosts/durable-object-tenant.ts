@@ -10,6 +10,7 @@ import type { Allotment, ChildReply, Durability, LedgerReply, LedgerRequest, Lin
 import { HOLDER_MS } from "../ledger/state.ts";
 import { CHILDREN_MAX, Supervisor } from "../ledger/supervisor.ts";
 import { safe } from "../link/address.ts";
+import { plansOf } from "../link/terms.ts";
 import {
   alarmAt,
   carried,
@@ -171,8 +172,7 @@ export function tenants(namespace: LedgerNamespace, options: TenantsOptions = {}
   if (childrenMax !== undefined) requireInteger("childrenMax", childrenMax, 1, CHILDREN_MAX);
   return {
     durability,
-    plans: "always",
-    ...(childrenMax !== undefined && { childrenMax }),
+    plans: plansOf(childrenMax, true),
     async ask(_, request) {
       if (!request.plan) throw new RangeError("tenants() links to ledgers with a plan: the request names none");
       return carried((stubOf(namespace, request.plan.address) as TenantStub).ask(request));

@@ -13,6 +13,7 @@ import { sqlStore } from "../ledger/sql-store.ts";
 import { HOLDER_MS } from "../ledger/state.ts";
 import { CHILDREN_MAX, Supervisor } from "../ledger/supervisor.ts";
 import { childAddress } from "../link/address.ts";
+import { plansOf } from "../link/terms.ts";
 import { openSqlite, type SqliteClass } from "./sqlite-file.ts";
 
 export interface EmbeddedOptions {
@@ -70,8 +71,7 @@ export function embeddedOn(sqlite: () => SqliteClass) {
     sweeping.unref();
     return {
       durability,
-      plans: "optional",
-      ...(childrenMax !== undefined && { childrenMax }),
+      plans: plansOf(childrenMax),
       ask: (address, request) =>
         request.plan ? supervisor.ask(request) : keeper.ask(address, request).catch(errorReply),
       close() {

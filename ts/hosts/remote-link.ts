@@ -1,7 +1,9 @@
 // The link to ledgers that another process serves, over HTTP.
-import { badOption, LimiterError, requireKnown } from "../errors.ts";
+import { badOption, LimiterError, requireInteger, requireKnown } from "../errors.ts";
 import { strict } from "../ledger/durability.ts";
 import type { ClosableLink, Durability, LedgerReply, LedgerRequest } from "../ledger/messages.ts";
+import { CHILDREN_MAX } from "../ledger/supervisor.ts";
+import { plansOf } from "../link/terms.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
 import { ASKS_MAX, isToken, TOKEN_ALLOWED, type WireAsk } from "./wire.ts";
 
@@ -12,6 +14,8 @@ export interface RemoteOptions {
   durability?: Durability;
   /** After this, an answer that hasn't come won't; "5s" unless given. Callers wait for the limiter's deadline at most. */
   timeout?: Duration;
+  /** Endpoints that a tenant of a limiter with a plan may have at a time; 1,000 unless given. */
+  childrenMax?: number;
 }
 
 /** What is peculiar to a platform's requests. */
@@ -44,16 +48,17 @@ export function remoteFor(outgoing: Outgoing) {
    * @throws {RangeError} the URL or an option is out of range
    */
   return function remote(url: string | URL, options: RemoteOptions = {}): ClosableLink {
-    requireKnown("remote", options, ["token", "durability", "timeout"]);
+    requireKnown("remote", options, ["token", "durability", "timeout", "childrenMax"]);
     if (options.token !== undefined && !isToken(options.token)) {
       throw new RangeError(`token must be ${TOKEN_ALLOWED}`);
     }
+    if (options.childrenMax !== undefined) requireInteger("childrenMax", options.childrenMax, 1, CHILDREN_MAX);
     const timeoutMs = toMs("timeout", options.timeout ?? "5s");
     const poster = new Poster(outgoing, endpointOf(url), options.token, timeoutMs);
     return {
       durability: options.durability ?? strict(),
       // Whether the served ledgers can is theirs to say.
-      plans: "optional",
+      plans: plansOf(options.childrenMax),
       ask: (address, request) => poster.ask(address, request),
       close: async () => poster.close(),
       ...(outgoing.outlive && { outlive: outgoing.outlive }),

@@ -1,6 +1,7 @@
 // What holders and ledgers say to each other. Plain JSON, flat where it is long, with no time
 // of day in it: clocks differ between machines, so that only durations travel.
 import type { PolicySpec } from "../contract.ts";
+import type { Plans } from "./terms.ts";
 
 /** How a policy that changes takes over a key that lived under another; see carry.ts. */
 export type Carry = "share" | "used" | "reset";
@@ -165,10 +166,8 @@ export interface LedgerReply {
 export interface Link {
   /** What the ledgers commit, and when; "strict" if they were not told. */
   readonly durability: Durability;
-  /** Whether its ledgers can have a plan above them, or must; none can unless given. */
-  readonly plans?: "optional" | "always";
-  /** Children that a plan may have at a time; 1,000 unless given. */
-  readonly childrenMax?: number;
+  /** Present if its ledgers can have a plan above them. */
+  readonly plans?: Plans;
   /**
    * Sends to the ledger of that address.
    * @throws whatever kept the answer away; the request may or may not have been decided

@@ -5,9 +5,9 @@ import type { Ambient } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
 import type { Carry, LeaseReply, LeaseRequest, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
 import { errorOf } from "../ledger/replies.ts";
+import type { TermsOf } from "../ledger/terms.ts";
 import { Breaker } from "./breaker.ts";
 import { type Batch, type Delivery, Lane, LEASE_ONLY, type Waiting } from "./lane.ts";
-import type { TermsOf } from "./terms.ts";
 
 /** Who looks after this holder's leases: their news travel with the calls. */
 export interface LeaseKeeper {

@@ -15,8 +15,8 @@ interface Denial {
   wholeAt: number;
   /** The capacity of the policy that refused, if there are several. */
   limit: number | undefined;
-  /** Whether it was a plan's. */
-  planCap: true | undefined;
+  /** The address of the plan that refused, if it was one. */
+  plan: string | undefined;
 }
 
 /**
@@ -46,22 +46,28 @@ export class Denials {
     const resetMs = Math.ceil(Math.max(denial.wholeAt, denial.until) - now);
     const refusal: Refusal = { admitted: false, remaining: 0, retryAfterMs: Math.ceil(denial.until - now), resetMs };
     if (denial.limit !== undefined) refusal.limit = denial.limit;
-    if (denial.planCap) refusal.planCap = true;
+    if (denial.plan !== undefined) refusal.planCap = true;
     return refusal;
   }
 
-  /** Remembers that `cost` was refused, in answer to a request first sent at `sentAt`. */
-  add(address: string, cost: number, sentAt: number, answer: Refusal): void {
+  /**
+   * Remembers that `cost` was refused, in answer to a request first sent at `sentAt`.
+   * @param plan  the address of the plan above the ledger
+   */
+  add(address: string, cost: number, sentAt: number, answer: Refusal, plan?: string): void {
     const { retryAfterMs, resetMs, limit, planCap } = answer;
     if (retryAfterMs === null || this.#most === 0) return;
     this.#denials.delete(address);
     if (this.#denials.size >= this.#most) this.#denials.delete(this.#denials.keys().next().value as string);
-    this.#denials.set(address, { cost, until: sentAt + retryAfterMs, wholeAt: sentAt + resetMs, limit, planCap });
+    const by = planCap && plan;
+    this.#denials.set(address, { cost, until: sentAt + retryAfterMs, wholeAt: sentAt + resetMs, limit, plan: by });
   }
 
-  /** Someone gave budget back. */
-  forget(address: string): void {
+  /** Someone gave budget back: to the plan above it as well, if there is one. */
+  forget(address: string, plan?: string): void {
     this.#denials.delete(address);
+    if (plan === undefined) return;
+    for (const [other, denial] of this.#denials) if (denial.plan === plan) this.#denials.delete(other);
   }
 
   clear(): void {
