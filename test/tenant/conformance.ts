@@ -234,7 +234,8 @@ export function tenantConformance(
       for (const endpoint of ["a", "b", "c"]) expect((await limiter.limit(["acme", endpoint])).success).toBe(true);
       const refused = await limiter.limit(["acme", "d"]).catch((error) => error);
       expect(refused).toBeInstanceOf(LimiterError);
-      expect(refused).toMatchObject({ code: "children_max", message: expect.stringContaining("3 endpoints") });
+      expect(refused.code).toBe("children_max");
+      expect(refused.message).toContain("3 endpoints");
       expect((await limiter.limit(["acme", "c"])).each?.map(({ remaining }) => remaining)).toEqual([8, 96]);
       expect((await limiter.limit(["other", "d"])).success).toBe(true);
     });
