@@ -75,6 +75,8 @@ export interface Report {
   writesPerAdmit: number;
   /** Requests to middle ledgers, of which those to home are what remains. */
   middleRequests: number;
+  /** Shards that a holder used: most at any time, and at the end; 0: none, the ledger itself. */
+  shards: { most: number; last: number };
   /** Most of the budget that other holders had in hand when one was refused. */
   stranded: number;
   bounds: Bounds;
@@ -163,6 +165,7 @@ class Simulation {
       roundTripsPerAdmit: 0,
       writesPerAdmit: 0,
       middleRequests: 0,
+      shards: { most: 0, last: 0 },
       stranded: 0,
       bounds: (this.#pops[0] as Pop).limiter.bounds({ pops: options.pops, rtt: options.rttMs }),
       problems: [],
@@ -304,6 +307,7 @@ class Simulation {
       this.#freeze(this.#pops[world.pick(pops)] as Pop, world.exponential(durationMs / 8));
     });
     often("ledgerCrashes", durationMs / 4, () => this.#ledger.crash(world.exponential(300)));
+    if (design.kind === "sharded") this.#watchShards();
     const { lifeMs = 0 } = this.#options;
     for (let nth = 0; lifeMs > 0 && nth < pops; nth++) this.#liveAndDie(nth, lifeMs);
     if (this.#options.regions || design.kind === "sharded") {
@@ -320,6 +324,13 @@ class Simulation {
     if (waiting > 0) return;
     machine.freeze();
     this.#world.after(ms, () => machine.thaw());
+  }
+
+  #watchShards(): void {
+    const { shards } = this.#report;
+    shards.last = Math.max(...this.#pops.map(({ limiter }) => limiter.stats().shards ?? 0));
+    shards.most = Math.max(shards.most, shards.last);
+    if (this.#world.now < this.#options.durationMs) this.#world.after(500, () => this.#watchShards());
   }
 
   #liveAndDie(nth: number, meanMs: number): void {
