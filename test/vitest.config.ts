@@ -41,7 +41,10 @@ export default defineConfig({
             main: "./test/workerd/worker.ts",
             miniflare: {
               compatibilityDate: "2026-04-01",
-              durableObjects: { LEDGER: { className: "LedgerObject", useSQLite: true } },
+              durableObjects: {
+                LEDGER: { className: "LedgerObject", useSQLite: true },
+                MIDDLE: { className: "MiddleObject", useSQLite: true },
+              },
               modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }],
             },
           }),

@@ -110,21 +110,21 @@ describe("the number of shards", () => {
     // What it has just done hasn't shown yet.
     width.heard(1500, 20);
     expect(width.shards).toBe(4);
-    width.heard(1500, 600);
-    expect(width.shards).toBe(16);
-    width.heard(240, 700);
-    width.heard(240, 5600);
-    expect(width.shards).toBe(16);
-    width.heard(240, 5800);
+    width.heard(1500, 2010);
     expect(width.shards).toBe(8);
-    width.heard(20, 6000);
-    width.heard(20, 11_100);
+    width.heard(240, 3000);
+    width.heard(240, 7900);
+    expect(width.shards).toBe(8);
+    width.heard(240, 8000);
+    expect(width.shards).toBe(4);
+    width.heard(20, 9000);
+    width.heard(20, 14_000);
     expect(width.shards).toBe(0);
   });
 
   test("has an end", () => {
     const width = new Width(10, 64);
-    for (let now = 0; now < 10_000; now += 1000) width.heard(1_000_000, now);
+    for (let now = 0; now < 60_000; now += 1000) width.heard(1_000_000, now);
     expect(width.shards).toBe(64);
   });
 });

@@ -37,7 +37,7 @@ const SIBLINGS: Record<string, { shared: readonly string[]; gather: readonly str
   policies: { shared: ["duration.ts", "reduce.ts", "spec.ts"], gather: ["spec.ts"] },
   designs: { shared: ["design.ts", "at-ledger.ts"], gather: [] },
   hosts: {
-    shared: ["ambient.ts", "embedded.ts", "sqlite-file.ts", "serve.ts", "ledger-handler.ts", "wire.ts"],
+    shared: ["ambient.ts", "embedded.ts", "sqlite-file.ts", "serve.ts", "ledger-handler.ts", "wire.ts", "regional.ts"],
     gather: [],
   },
 };

@@ -4,7 +4,7 @@ declare module "cloudflare:test" {
     sql: { exec(query: string): { toArray(): unknown[] } };
   }
   type Namespace = import("../../ts/hosts/durable-object.ts").LedgerNamespace;
-  export const env: { LEDGER: Namespace };
+  export const env: { LEDGER: Namespace; MIDDLE: Namespace };
   export function runDurableObjectAlarm(stub: unknown): Promise<boolean>;
   export function runInDurableObject<T>(
     stub: unknown,

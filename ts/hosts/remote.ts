@@ -6,6 +6,7 @@ import { type Duration, toMs } from "../policies/duration.ts";
 import { ASKS_MAX, isToken, TOKEN_ALLOWED, type WireAsk } from "./wire.ts";
 
 export { type LedgerHandlerOptions, ledgerHandler } from "./ledger-handler.ts";
+export { type RegionalOptions, regional } from "./regional.ts";
 
 export interface RemoteOptions {
   /** What the server asks to be shown. */
