@@ -44,6 +44,7 @@ export default defineConfig({
               durableObjects: {
                 LEDGER: { className: "LedgerObject", useSQLite: true },
                 TENANTS: { className: "TenantObject", useSQLite: true },
+                MIDDLE: { className: "MiddleObject", useSQLite: true },
               },
               modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }],
             },

@@ -1,9 +1,9 @@
 // Runs inside workerd: drives one key on one Durable Object, with many calls in flight.
 import { DurableObject } from "cloudflare:workers";
-import { createLimiter, type Durability, exact, lazy, lease, reserve, strict, tokenBucket } from "sluice";
-import { durableObject, type LedgerNamespace, LedgerObject } from "sluice/durable-object";
+import { createLimiter, type Durability, exact, lazy, lease, reserve, sharded, strict, tokenBucket } from "sluice";
+import { durableObject, type LedgerNamespace, LedgerObject, MiddleObject } from "sluice/durable-object";
 
-export { LedgerObject };
+export { LedgerObject, MiddleObject };
 
 interface Sql {
   exec(query: string, ...values: unknown[]): { toArray(): Record<string, number>[] };
@@ -33,10 +33,13 @@ export class PlainObject extends DurableObject {
 
 interface Env {
   LEDGER: LedgerNamespace;
+  MIDDLE: LedgerNamespace;
   PLAIN: { idFromName(name: string): unknown; get(id: unknown): PlainObject };
 }
 
 const RATE_PER_S = 1e9;
+/** Holders that ask for a hot key. */
+const HOLDERS = 32;
 
 const DURABILITIES: Record<string, Durability> = {
   strict: strict(),
@@ -51,11 +54,22 @@ function callerOf(mode: string, env: Env, round: string): () => Promise<{ succes
     const stub = () => env.PLAIN.get(env.PLAIN.idFromName(round));
     return () => stub().take(1, 1e-6, RATE_PER_S);
   }
-  const link = durableObject(env.LEDGER, { durability: DURABILITIES[mode] as Durability });
+  const link = durableObject(env.LEDGER, { durability: DURABILITIES[mode] ?? strict(), middle: env.MIDDLE });
   const policy = tokenBucket({ rate: RATE_PER_S, per: "1s" });
-  const design = mode === "lease" ? lease() : exact();
-  const limiter = createLimiter({ policy, name: round, design, link, onUnreachable: "deny", deadline: "10s" });
-  return () => limiter.limit("key");
+  const holder = () =>
+    createLimiter({ policy, name: round, design: designOf(mode), link, onUnreachable: "deny", deadline: "10s" });
+  // As many holders as there are for a hot key: each has one batch under way at a time.
+  const holders = Array.from({ length: mode.startsWith("hot") ? HOLDERS : 1 }, holder);
+  let nth = 0;
+  return () => (holders[nth++ % holders.length] as ReturnType<typeof holder>).limit("key");
+}
+
+/** "exact", "lease", "hot exact", "hot leased 4", "hot static 16". */
+function designOf(mode: string): ReturnType<typeof exact> {
+  const [, split, shards] = mode.split(" ");
+  if (split === "leased") return sharded({ shards: Number(shards) });
+  if (split === "static") return sharded({ shards: Number(shards), split, route: "pinned" });
+  return mode === "lease" ? lease() : exact();
 }
 
 export default {

@@ -47,6 +47,7 @@ const SIBLINGS: Record<string, { shared: readonly string[]; gather: readonly str
       "serve.ts",
       "ledger-handler.ts",
       "remote-link.ts",
+      "regional.ts",
       "wire.ts",
       "durable-object-store.ts",
     ],

@@ -14,7 +14,7 @@ declare module "cloudflare:test" {
     abort(reason: string): void;
   }
   type Namespace = import("../../ts/hosts/durable-object.ts").LedgerNamespace;
-  export const env: { LEDGER: Namespace; TENANTS: Namespace };
+  export const env: { LEDGER: Namespace; MIDDLE: Namespace; TENANTS: Namespace };
   export function runDurableObjectAlarm(stub: unknown): Promise<boolean>;
   export function runInDurableObject<T>(
     stub: unknown,

@@ -1,7 +1,7 @@
 // The Worker under test: it only lends its classes to the tests.
 import { TenantObject as Tenant } from "../../ts/hosts/durable-object.ts";
 
-export { LedgerObject } from "../../ts/hosts/durable-object.ts";
+export { LedgerObject, MiddleObject } from "../../ts/hosts/durable-object.ts";
 
 interface Context {
   storage: { sql: { exec(query: string): { toArray(): { name: string }[] } } };

@@ -1,5 +1,5 @@
 /** How often a key's number of shards changes at most, and how long it must be too many to become fewer. */
-const GROW_MS = 500;
+const GROW_MS = 2000;
 const JOIN_MS = 5000;
 
 /**
@@ -29,19 +29,16 @@ export class Width {
 
   /** Takes up what a ledger said of its load. */
   heard(load: number, now: number): void {
-    // Each shard has its part of all; the sum is what home would have if it were joined.
-    const total = load * Math.max(this.shards, 1);
     if (load > this.#splitAt) {
       this.#fewerSince = null;
       if (now - this.#changedAt < GROW_MS) return;
-      this.#become(
-        Math.min(Math.max(2 * this.shards, 2 ** Math.ceil(Math.log2((2 * total) / this.#splitAt)), 2), this.#most),
-        now,
-      );
+      const more = this.shards === 0 ? 2 ** Math.ceil(Math.log2((2 * load) / this.#splitAt)) : 2 * this.shards;
+      this.#become(Math.min(more, this.#most), now);
     } else if (this.shards > 0 && load < this.#splitAt / 4) {
       this.#fewerSince ??= now;
       if (now - this.#fewerSince < JOIN_MS) return;
-      this.#become(total < this.#splitAt / 2 ? 0 : Math.max(this.shards / 2, 2), now);
+      // Each shard has its part of all; the sum is what home would have if they were joined.
+      this.#become(load * this.shards < this.#splitAt / 2 ? 0 : Math.max(this.shards / 2, 2), now);
     } else this.#fewerSince = null;
   }
 

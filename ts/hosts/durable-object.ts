@@ -4,10 +4,12 @@ import { instantiate } from "../core/instantiate.ts";
 import { badOption, requireKnown } from "../errors.ts";
 import { strict } from "../ledger/durability.ts";
 import { Keeper } from "../ledger/keeper.ts";
-import type { Durability, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
+import type { Durability, LedgerReply, LedgerRequest, Link, PlacedLink } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
 import { HOLDER_MS } from "../ledger/state.ts";
 import type { LedgerStore } from "../ledger/store.ts";
+import { Middle } from "../middle/middle.ts";
+import { ambient } from "./ambient.ts";
 import {
   alarmAt,
   carried,
@@ -80,22 +82,82 @@ export class LedgerObject extends workers.DurableObject {
   }
 }
 
+/** Longest that a middle ledger waits for home, ms: its holders have deadlines of their own. */
+const HOME_MS = 500;
+
+/**
+ * A middle ledger of one key at one place: a region between isolates and home, or a shard of a hot
+ * key. Export it from your Worker and bind it. It stores nothing.
+ */
+export class MiddleObject extends workers.DurableObject {
+  readonly #env: unknown;
+  #middle: Middle | null = null;
+
+  constructor(ctx: unknown, env: unknown) {
+    super(ctx as never, env as never);
+    this.#env = env;
+  }
+
+  /** The way home; override it where the binding of LedgerObject isn't called LEDGER. */
+  protected home(env: unknown): Link {
+    return durableObject((env as { LEDGER: LedgerNamespace }).LEDGER);
+  }
+
+  /** Decides the ops of one holder out of what it holds, or asks home. For links, not for you. */
+  async ask(address: string, request: LedgerRequest): Promise<LedgerReply> {
+    this.#middle ??= new Middle({ home: this.home(this.#env), ambient, deadlineMs: HOME_MS });
+    return this.#middle.ask(address, request).catch(errorReply);
+  }
+}
+
 const LEFT = "SELECT count(*) AS keys, max(whole_at) AS whole_at FROM ledger";
+
+export interface DurableObjectOptions {
+  /** strict() unless given. */
+  durability?: Durability;
+  /** The binding of MiddleObject, for sharded() and for regions. */
+  middle?: LedgerNamespace;
+}
 
 /**
  * The link to ledgers in Durable Objects, one for each key.
  *
- * @param namespace           the binding of LedgerObject, as in env.LEDGER
- * @param options.durability  strict() unless given
+ * With `middle`, its `at(place)` is the link to the middle ledgers at a place of your naming, such
+ * as `request.cf.colo`: a key's object there is made near to who asks it first.
+ *
+ * @param namespace  the binding of LedgerObject, as in env.LEDGER
  */
-export function durableObject(namespace: LedgerNamespace, options: { durability?: Durability } = {}): Link {
-  if (typeof namespace?.idFromName !== "function") {
-    throw badOption("durableObject's namespace", namespace, "the binding of LedgerObject, such as env.LEDGER");
-  }
-  requireKnown("durableObject", options, ["durability"]);
-  return {
-    durability: options.durability ?? strict(),
-    ask: (address, request) => carried((stubOf(namespace, address) as LedgerStub).ask(address, request)),
+export function durableObject(
+  namespace: LedgerNamespace,
+  options: DurableObjectOptions & { middle: LedgerNamespace },
+): PlacedLink;
+export function durableObject(namespace: LedgerNamespace, options?: DurableObjectOptions): Link;
+export function durableObject(namespace: LedgerNamespace, options: DurableObjectOptions = {}): Link {
+  requireNamespace("durableObject's namespace", namespace, "LedgerObject, such as env.LEDGER");
+  requireKnown("durableObject", options, ["durability", "middle"]);
+  const { durability = strict(), middle } = options;
+  const link: Link = { durability, ask: (address, request) => ask(namespace, address, address, request), outlive };
+  if (middle === undefined) return link;
+  requireNamespace("middle", middle, "MiddleObject, such as env.MIDDLE");
+  const at = (place: string): Link => ({
+    durability,
     outlive,
-  };
+    ask: (address, request) => ask(middle, JSON.stringify([place, address]), address, request),
+  });
+  const placed: PlacedLink = { ...link, at };
+  return placed;
+}
+
+function requireNamespace(name: string, namespace: LedgerNamespace, of: string): void {
+  if (typeof namespace?.idFromName !== "function") throw badOption(name, namespace, `the binding of ${of}`);
+}
+
+function ask(
+  namespace: LedgerNamespace,
+  object: string,
+  address: string,
+  request: LedgerRequest,
+): Promise<LedgerReply> {
+  // Other requests may wait for it too: it must not end when this one's client goes away.
+  return carried((stubOf(namespace, object) as LedgerStub).ask(address, request));
 }

@@ -2,6 +2,7 @@ import * as workers from "cloudflare:workers";
 import { remoteFor } from "./remote-link.ts";
 
 export { type LedgerHandlerOptions, ledgerHandler } from "./ledger-handler.ts";
+export { type RegionalOptions, regional } from "./regional.ts";
 export type { RemoteOptions } from "./remote-link.ts";
 
 // A request's work ends with it, unless it is told to wait. The runtime itself bounds how many

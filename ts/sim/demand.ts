@@ -9,7 +9,8 @@ export interface Call {
   cost: number;
 }
 
-export type DemandKind = "steady" | "bursts" | "skewed" | "hotspot" | "greedy";
+export type DemandKind = "steady" | "bursts" | "skewed" | "hotspot" | "greedy" | "surge";
+/** Those that a seed draws from. */
 export const DEMAND_KINDS: readonly DemandKind[] = ["steady", "bursts", "skewed", "hotspot", "greedy"];
 
 /** When a greedy holder has filled up, and when it begins to spend, as shares of a period. */
@@ -34,7 +35,7 @@ export interface Demand {
  * - greedy: one holder fills up early in each period and spends what it got much later, when the
  *   others ask as well: as one who hopes for stale tokens would. In between it is cut off and
  *   frozen, where those are among the faults
- *
+ * - surge: steady in the first third, and a twentieth of that afterwards
  */
 export function callsOf(
   world: World,
@@ -52,7 +53,9 @@ export function callsOf(
     const within = at - phase * periodMs;
     const cost = 1 + world.pick(costMax);
     if (kind === "steady") calls.push({ at, holder: world.pick(holders), cost });
-    else if (kind === "bursts") calls.push({ at: phase * periodMs + within / 4, holder: world.pick(holders), cost });
+    else if (kind === "surge") {
+      if (at < durationMs / 3 || world.random() < 0.05) calls.push({ at, holder: world.pick(holders), cost });
+    } else if (kind === "bursts") calls.push({ at: phase * periodMs + within / 4, holder: world.pick(holders), cost });
     else if (kind === "skewed") calls.push({ at, holder: Math.floor(-Math.log2(1 - world.random())) % holders, cost });
     else if (kind === "hotspot") {
       const hot = world.random() < 0.9;
