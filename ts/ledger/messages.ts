@@ -182,7 +182,7 @@ export interface Link {
 /** A link that holds something. */
 export type ClosableLink = Link & Required<Pick<Link, "close">>;
 
-/** A link that also reaches middle ledgers, which stand between here and the ledgers; see docs/regions.md. */
+/** A link that also reaches middle ledgers, which stand between here and the ledgers; see docs/sharded.md. */
 export interface PlacedLink extends Link {
   /** The link to the middle ledgers at a place of that name. */
   at(place: string): Link;
