@@ -76,8 +76,8 @@ export class LedgerObject extends workers.DurableObject {
     const { storage } = this.#state;
     return storedIn(storage, async (changes) => {
       if (this.#alarmSet) return;
-      this.#alarmSet = true;
       await storage.setAlarm(alarmAt(changes[0]?.wholeAt));
+      this.#alarmSet = true;
     });
   }
 }
