@@ -122,7 +122,7 @@ describe("the search catches", () => {
 
   test("a lease that never ends for its holder, by how old what it goes by is", async () => {
     const right = "return now < this.end ? this.tokens : 0";
-    const broken = await simulatorWith({ file: "ts/designs/hold.ts", right, wrong: "return this.tokens" });
+    const broken = await simulatorWith({ file: HOLD, right, wrong: "return this.tokens" });
     const scenario = scenarioOf(1, { design: "lease:ttl=2s", onUnreachable: "deny" });
     expect((await broken.run(scenario)).problems).toContainEqual(expect.stringMatching(/^a lease told of .* ms ago/));
     const { stalenessMs } = await run(scenario);
