@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { commandOf, run, type Scenario, scenarioOf } from "../../ts/sim/index.ts";
 import { type Mistake, simulatorWith } from "../support/mutant.ts";
+import { firstCaught } from "../support/search.ts";
 
 const LEASES = "ts/ledger/leases.ts";
 const HOLD = "ts/link/lease-hold.ts";
@@ -41,14 +42,7 @@ describe("leases without faults, when more is asked for than there is", () => {
 });
 
 describe("the search catches", () => {
-  /** The first seed whose run goes above the policy. */
-  async function caughtBy(given: Partial<Scenario>, ...mistakes: Mistake[]): Promise<number> {
-    const broken = await simulatorWith(...mistakes);
-    for (let seed = 1; seed <= 100; seed++) {
-      if ((await broken.run(scenarioOf(seed, given))).overshoot > 0) return seed;
-    }
-    return Number.POSITIVE_INFINITY;
-  }
+  const caughtBy = (given: Partial<Scenario>, ...mistakes: Mistake[]) => firstCaught(100, given, mistakes);
 
   test("tokens booked when they are granted, so that the bucket fills up behind them", async () => {
     const seed = await caughtBy(

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { commandOf, run, type Scenario, scenarioOf } from "../../ts/sim/index.ts";
-import { type Mistake, simulatorWith } from "../support/mutant.ts";
+import type { Mistake } from "../support/mutant.ts";
+import { firstCaught } from "../support/search.ts";
 
 const POOL = "ts/middle/pool.ts";
 
@@ -32,13 +33,7 @@ test("isolates that live for seconds ask home a fifth as often where they have a
 });
 
 describe("the search catches", () => {
-  async function caughtBy(given: Partial<Scenario>, ...mistakes: Mistake[]): Promise<number> {
-    const broken = await simulatorWith(...mistakes);
-    for (let seed = 1; seed <= 100; seed++) {
-      if ((await broken.run(scenarioOf(seed, given))).overshoot > 0) return seed;
-    }
-    return Number.POSITIVE_INFINITY;
-  }
+  const caughtBy = (given: Partial<Scenario>, ...mistakes: Mistake[]) => firstCaught(100, given, mistakes);
 
   test("a lease that outlives the one that it was granted out of", async () => {
     const given = {

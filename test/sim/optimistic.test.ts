@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { commandOf, FAULT_KINDS, run, type Scenario, scenarioOf } from "../../ts/sim/index.ts";
-import { type Mistake, simulatorWith } from "../support/mutant.ts";
+import type { Mistake } from "../support/mutant.ts";
+import { firstCaught } from "../support/search.ts";
 
 const RIGHTS = "ts/ledger/rights.ts";
 const LEASES = "ts/ledger/leases.ts";
@@ -37,15 +38,7 @@ describe("without faults", () => {
 });
 
 describe("the search catches", () => {
-  /** The first seed whose run goes above what is allowed. */
-  async function caughtBy(given: Partial<Scenario>, ...mistakes: Mistake[]): Promise<number> {
-    const broken = await simulatorWith(...mistakes);
-    for (let seed = 1; seed <= 60; seed++) {
-      const { overshoot, allowed } = await broken.run(scenarioOf(seed, given));
-      if (overshoot > allowed) return seed;
-    }
-    return Number.POSITIVE_INFINITY;
-  }
+  const caughtBy = (given: Partial<Scenario>, ...mistakes: Mistake[]) => firstCaught(60, given, mistakes);
 
   const cutOff: Partial<Scenario> = {
     ...{ policy: "tokenBucket:rate=100,per=1s,burst=50", pops: 5, slack: 1, demand: "steady", load: 8, costMax: 1 },

@@ -80,6 +80,7 @@ function granted(had: Rights | undefined, request: RightsRequest, taken: number,
 }
 
 function renewed(own: Rights | undefined, request: RightsRequest, now: number): Rights {
+  // One by one: what else a request may hold is not to be stored.
   const { pops, blindMs, share, overdraft, overdrawn, shared, asked, heard } = request;
   const heardAt = own && own.asked !== heard ? own.heardAt : (own?.at ?? now);
   return { pops, blindMs, share, overdraft, overdrawn, shared, asked, at: now, heardAt, bookedTo: now };

@@ -1,6 +1,6 @@
 import type { KeyState, PolicySpec } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
-import type { Allotment, LedgerReply } from "./messages.ts";
+import type { Allotment, LedgerReply, RightsRequest } from "./messages.ts";
 
 /** What a ledger keeps of a key. Plain JSON: all numbers are whole and below 2^53. */
 export interface LedgerState {
@@ -38,16 +38,9 @@ export interface Lease {
   rights?: Rights;
 }
 
-/** What a holder may admit while it hears nothing, and what of it has been counted. */
-export interface Rights {
-  pops: number;
-  blindMs: number;
-  share: boolean;
-  overdraft: number;
-  overdrawn: number;
-  shared: number;
-  /** The last request, and when it came, epoch ms. */
-  asked: number;
+/** What a holder may admit while it hears nothing, as it told last, and what of it has been counted. */
+export interface Rights extends Omit<RightsRequest, "heard" | "keep"> {
+  /** When its last request came, epoch ms. */
   at: number;
   /** When the last request came whose answer the holder has heard. */
   heardAt: number;
