@@ -3,17 +3,17 @@
 import type { CoreExports } from "../core/exports.ts";
 import { LimiterError } from "../errors.ts";
 import { leasedIn, totalOf } from "./child.ts";
+import { type Entry, entryOf, isAhead, markStored, remember, saveOf } from "./entry.ts";
 import { forfeitReserved } from "./forfeit.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { forfeitEnded } from "./leases.ts";
-import { Load } from "./load.ts";
 import type { Allotment, ChildReply, Durability, LedgerReply, LedgerRequest, Totals } from "./messages.ts";
 import { metersOf } from "./meters.ts";
 import { errorReply } from "./replies.ts";
 import type { Meters } from "./run.ts";
-import { HOLDER_MS, type HolderState, type LedgerState } from "./state.ts";
+import { HOLDER_MS, type LedgerState } from "./state.ts";
 import { type Step, step } from "./step.ts";
-import type { KeyChange, LedgerStore } from "./store.ts";
+import type { LedgerStore } from "./store.ts";
 
 /** What a host lends to its keeper. */
 export interface KeeperHost {
@@ -31,35 +31,11 @@ export interface KeeperHost {
   keysMax?: number;
 }
 
-/** A key in memory. Versions count its changes. */
-interface Entry {
-  address: string;
-  state: LedgerState | null;
-  holders: Map<string, HolderState>;
-  /** Holders whose memory isn't stored yet. */
-  unsaved: Set<string>;
-  version: number;
-  /** The version that is stored. */
-  stored: number;
-  /** The last version that an answer promised without storing it ("lazy"). */
-  promised: number;
-  /** Tokens that the stored state holds in reserve, and those admitted since it was stored. */
-  reserved: number;
-  spent: number;
-  /** Tokens to hold in reserve at the next commit. */
-  reserve: number;
-  /** When the budget is whole, epoch ms. */
-  wholeAt: number;
-  load: Load;
-}
-
 /** What becomes of a key that is changed by other means than a request. */
 export interface KeyUpdate<T> extends Pick<Step, "state" | "changed" | "leased" | "freed" | "wake"> {
   result: T;
 }
 
-/** Calls whose outcomes take as much room as a lease does. */
-const CALLS_PER_LEASE = 6;
 /** Entries looked at to find one that memory can do without. */
 const EVICTION_TRIES = 16;
 
@@ -212,20 +188,7 @@ export class Keeper {
     }
     const stored = read(this.#host.store, address);
     const state = stored?.state ? forfeitReserved(this.#meters, stored.state, now) : null;
-    const entry: Entry = {
-      address,
-      state,
-      holders: new Map(stored?.holders),
-      unsaved: new Set(),
-      version: state === (stored?.state ?? null) ? 0 : 1,
-      stored: 0,
-      promised: 0,
-      reserved: 0,
-      spent: 0,
-      reserve: 0,
-      wholeAt: now,
-      load: new Load(),
-    };
+    const entry = entryOf(address, stored, state, now);
     this.#evict();
     this.#entries.set(address, entry);
     return entry;
@@ -300,53 +263,6 @@ export class Keeper {
     this.#failing = true;
     for (const entry of entries) if (entry.promised <= entry.stored) this.#entries.delete(entry.address);
   }
-}
-
-/** An entry as it was when it was handed to the store. */
-interface Save {
-  entry: Entry;
-  change: KeyChange;
-  version: number;
-  spent: number;
-  reserve: number;
-}
-
-function saveOf(entry: Entry): Save {
-  const { address, version, spent, reserve } = entry;
-  const state = entry.state && reserve > 0 ? { ...entry.state, reserved: reserve } : entry.state;
-  const holders = [...entry.unsaved].map((id): [string, HolderState] => [id, entry.holders.get(id) as HolderState]);
-  const change = { address, state, holders, wholeAt: reserve > 0 ? null : entry.wholeAt };
-  return { entry, change, version, spent, reserve };
-}
-
-function markStored({ entry, change, version, spent, reserve }: Save): void {
-  entry.stored = version;
-  entry.reserved = reserve;
-  entry.spent -= spent;
-  for (const [id, state] of change.holders) if (entry.holders.get(id) === state) entry.unsaved.delete(id);
-}
-
-/** Whether the store doesn't say what memory says. */
-function isAhead(entry: Entry): boolean {
-  return entry.version > entry.stored || entry.reserved > 0;
-}
-
-function remember(
-  entry: Entry,
-  request: LedgerRequest,
-  reply: LedgerReply,
-  now: number,
-  allotment: Allotment | undefined,
-): void {
-  if (!entry.holders.has(request.holder)) {
-    for (const [id, { at }] of entry.holders) if (at < now - HOLDER_MS) entry.holders.delete(id);
-  }
-  const { holder, seq, ops } = request;
-  const replyIsShorter = (entry.state?.leases?.length ?? 0) * CALLS_PER_LEASE > ops.length / 2;
-  const before = replyIsShorter ? { before: null, reply } : { before: entry.state };
-  const memory: HolderState = { seq, at: now, ...before };
-  if (allotment) memory.allotment = allotment;
-  entry.holders.set(holder, memory);
 }
 
 function read(store: LedgerStore, address: string) {

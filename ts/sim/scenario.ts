@@ -8,7 +8,8 @@ import { lazy, reserve, strict } from "../ledger/durability.ts";
 import { shareOf } from "../ledger/rights.ts";
 import { parsePolicy } from "../policies/parse.ts";
 import { DEMAND_KINDS, type DemandKind } from "./demand.ts";
-import { FAULT_KINDS, type FaultKind, type Report, type SimulateOptions, simulate } from "./simulate.ts";
+import { FAULT_KINDS, type FaultKind, type Report, type SimulateOptions } from "./options.ts";
+import { simulate } from "./simulate.ts";
 import { seededRandom } from "./world.ts";
 
 export interface Scenario {
