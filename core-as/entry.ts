@@ -1,10 +1,11 @@
 // An entry of the table, and how a page of them is searched.
 //
-// ╒═════════ Entry, 16 or 24 bytes, little-endian ═════════╕
+// ╒═══════ Entry, 16, 24 or 40 bytes, little-endian ═══════╕
 //   0                 8                 16               24
 // │ fingerprint u64 │ TAT, ticks  f64 │                  │   token bucket: its state
 // │ fingerprint u64 │ start, ms   f64 │ used         f64 │   fixed window: its state
 // │ fingerprint u64 │ end, ms     f64 │ block u32 │      │   sliding window: its state is in a block
+// │ fingerprint u64 │ end, ms     f64 │ left         f64 │   lease: its state (leases.ts), to 40
 // └─────────────────┴─────────────────┴──────────────────┘
 //
 // The fingerprint is the key's hash; zero: never used. The number behind it tells whether the
@@ -13,7 +14,7 @@
 
 import { policyAt } from "./call";
 import { Cells } from "./cells";
-import { FIXED_WINDOW, SLIDING_WINDOW, TOKEN_BUCKET } from "./policy";
+import { FIXED_WINDOW, LEASE, SLIDING_WINDOW, TOKEN_BUCKET } from "./policy";
 import { slidingEnd } from "./sliding-window";
 
 export const PAGE_BYTES: u32 = 4096;
@@ -34,12 +35,14 @@ let lagMs: f64 = 0;
 
 export function defineEntries(policyKind: u32): void {
   kind = policyKind;
-  entryBytes = kind == TOKEN_BUCKET ? 16 : 24;
+  entryBytes = kind == TOKEN_BUCKET ? 16 : kind == LEASE ? 40 : 24;
   bucketBytes = 4 * entryBytes;
   buckets = PAGE_BYTES / bucketBytes;
   slots = 4 * buckets;
   if (kind == TOKEN_BUCKET) ticksPerMs = policy[0];
   if (kind == FIXED_WINDOW) lagMs = policy[1];
+  // Time frees no lease: what is left must be taken back.
+  if (kind == LEASE) whole = -Infinity;
 }
 
 /** Takes the time at which to tell what is free. */
@@ -89,6 +92,10 @@ export function copyEntry(to: usize, from: usize): void {
   store<u64>(to, load<u64>(from));
   store<u64>(to, load<u64>(from, 8), 8);
   if (kind != TOKEN_BUCKET) store<u64>(to, load<u64>(from, 16), 16);
+  if (kind == LEASE) {
+    store<u64>(to, load<u64>(from, 24), 24);
+    store<u64>(to, load<u64>(from, 32), 32);
+  }
 }
 
 /** Where in a page a fingerprint's search begins: at one of its buckets of four entries. */

@@ -16,6 +16,7 @@ export {
   shardOfKey,
   UTF16,
 } from "./keys";
+export { lendKey, openLeases, recallKey, spendKey } from "./leases";
 export { growsCheaply } from "./memory";
 export { decide, FIXED_WINDOW, refund, SLIDING_WINDOW, TOKEN_BUCKET } from "./policy";
 export {

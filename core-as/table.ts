@@ -89,6 +89,12 @@ export function resetEntry(fingerprint: u64, epochMs: f64): void {
   if (entry) clearEntry(entry);
 }
 
+/** The entry of a key, or one that it gets now; 0 if the table is full. */
+export function entryFor(fingerprint: u64): usize {
+  const entry = find(fingerprint);
+  return entry ? entry : claim(fingerprint);
+}
+
 function find(fingerprint: u64): usize {
   const group = groupOf(fingerprint);
   group.refresh();

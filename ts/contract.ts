@@ -149,6 +149,11 @@ export interface Limiter {
   /** Decides a call, and takes its cost if it is admitted. @throws {RangeError} bad key or cost */
   limit(key: Key, options?: LimitOptions): Promise<Decision>;
   /**
+   * limit, with a promise only where there is something to wait for: a lease in hand answers at
+   * once. Throws where limit rejects.
+   */
+  decide(key: Key, options?: LimitOptions): Decision | Promise<Decision>;
+  /**
    * Decides a call on each of several keys.
    * @param costs  one for each key; 1 unless given
    */
@@ -202,6 +207,7 @@ export interface LocalLimiter extends Limiter {
   peek(key: LocalKey, options?: LimitOptions): Promise<Decision>;
   refund(key: LocalKey, count: number): Promise<Decision>;
   reset(key: LocalKey): Promise<Decision>;
+  decide(key: LocalKey, options?: LimitOptions): Decision;
   /** limit, without a promise. */
   limitSync(key: LocalKey, options?: LimitOptions): Decision;
   /** Whether limitSync(key, { cost }) would succeed; takes the cost just the same, and allocates nothing. */

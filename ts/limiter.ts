@@ -47,7 +47,20 @@ export class KeyedLimiter implements Limiter {
   }
 
   limit(key: Key, options?: LimitOptions): Promise<Decision> {
-    return this.ask(key, () => ["take", costOf(options)]);
+    try {
+      return Promise.resolve(this.decide(key, options));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  decide(key: Key, options?: LimitOptions): Decision | Promise<Decision> {
+    const cost = costOf(options);
+    this.assertOpen();
+    const encoded = this.#terms.encode(key);
+    const atHand = this.#holder.atHand?.(encoded, cost);
+    if (atHand) return this.decision(atHand, true, this.now(), this.#capacityOf(encoded));
+    return this.#askElsewhere(encoded, ["take", cost]);
   }
 
   policiesOf(key: Key): readonly Policy[] {
@@ -102,23 +115,16 @@ export class KeyedLimiter implements Limiter {
     await this.#holder.close();
   }
 
-  protected ask(key: Key, opOf: () => Op): Promise<Decision> {
-    try {
-      const op = opOf();
-      this.assertOpen();
-      const encoded = this.#terms.encode(key);
-      const atHand = this.#holder.atHand?.(encoded, op);
-      if (atHand) return Promise.resolve(this.decision(atHand, op, this.now(), this.#capacityOf(encoded)));
-      return this.#askElsewhere(encoded, op);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  protected async ask(key: Key, opOf: () => Op): Promise<Decision> {
+    const op = opOf();
+    this.assertOpen();
+    return this.#askElsewhere(this.#terms.encode(key), op);
   }
 
   async #askElsewhere(encoded: string, op: Op): Promise<Decision> {
     const answer = await this.#holder.ask(encoded, op, this.now());
     // Read again: the answer may have taken a while, and its durations count from its arrival.
-    return this.decision(answer, op, this.now(), this.#capacityOf(encoded));
+    return this.decision(answer, op[0] === "take", this.now(), this.#capacityOf(encoded));
   }
 
   #capacityOf(encoded: string): number {
@@ -138,8 +144,13 @@ export class KeyedLimiter implements Limiter {
     return this.#last;
   }
 
-  protected decision(answer: Answer, op: Op, now: number, capacity = (this.policies[0] as Policy).capacity): Decision {
-    if (op[0] === "take") this.#counts[answer.admitted ? "admitted" : "denied"]++;
+  protected decision(
+    answer: Answer,
+    takes: boolean,
+    now: number,
+    capacity = (this.policies[0] as Policy).capacity,
+  ): Decision {
+    if (takes) this.#counts[answer.admitted ? "admitted" : "denied"]++;
     // Field by field: spreading takes V8 several times as long as a local decision.
     const decision: Decision = {
       success: answer.admitted,

@@ -25,6 +25,10 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
     return this.#decide(key, ["take", costOf(options)]);
   }
 
+  override decide(key: LocalKey, options?: LimitOptions): Decision {
+    return this.limitSync(key, options);
+  }
+
   allow(key: LocalKey, cost = 1): boolean {
     if (cost !== 1) requireInteger("cost", cost, 1, Number.MAX_SAFE_INTEGER);
     return this.#table().take(key, this.now(), cost);
@@ -35,7 +39,7 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
     const now = this.now();
     return this.#table()
       .decideMany(keys, now, costs)
-      .map((outcome, index) => this.decision(locally(outcome), ["take", costs?.[index] ?? 1], now));
+      .map((outcome) => this.decision(locally(outcome), true, now));
   }
 
   allowMany(keys: readonly LocalKey[], costs?: readonly number[], into = new Uint8Array(keys.length)): Uint8Array {
@@ -60,7 +64,7 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
 
   #decide(key: LocalKey, op: Op): Decision {
     const now = this.now();
-    return this.decision(answer(this.#table(), key, op, now), op, now);
+    return this.decision(answer(this.#table(), key, op, now), op[0] === "take", now);
   }
 
   /** The table, opened late: Workers have no randomness before the first request. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Ambient } from "../../ts/contract.ts";
+import type { Ambient, Decision } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
 import { limiterFor } from "../../ts/create-limiter.ts";
 import { type LeaseOptions, lease } from "../../ts/designs/lease.ts";
@@ -81,6 +81,27 @@ describe("a holder", () => {
     // No time passes: nobody was asked.
     expect(await limiter.limit("key", { cost: 3 })).toMatchObject({ success: true, source: "lease", reason: "ok" });
     expect(world.requests.length).toBe(1);
+  });
+
+  test("answers from a lease without a promise, and counts that as limit does", async () => {
+    const world = new World();
+    const limiter = world.limiter({ block: 50 });
+    const asked = limiter.decide("key");
+    expect(asked).toBeInstanceOf(Promise);
+    for (let call = 0; call < 4; call++) await world.decide(limiter.limit("key"));
+    const before = limiter.stats();
+    const first = limiter.decide("key", { cost: 2 });
+    expect(first).toMatchObject({ success: true, source: "lease", limit: 100, policy: "l", retryAfterMs: 0 });
+    const second = (await limiter.limit("key", { cost: 3 })) as Decision;
+    expect(second).toEqual({ ...first, remaining: (first as Decision).remaining - 3 });
+    const { admitted, leased, held } = limiter.stats();
+    expect([admitted, leased, held]).toEqual([
+      (before.admitted ?? 0) + 2,
+      (before.leased ?? 0) + 5,
+      (before.held ?? 0) - 5,
+    ]);
+    expect(() => limiter.decide("key", { cost: 0 })).toThrow(RangeError);
+    await expect(limiter.limit("key", { cost: 0 })).rejects.toThrow(RangeError);
   });
 
   test("has a call that costs more than it holds decided at the ledger", async () => {

@@ -90,6 +90,15 @@ describe("the search catches", () => {
     expect(seed).toBeLessThanOrEqual(100);
   });
 
+  test("tokens that are forgotten to be spent when they come back from the table", async () => {
+    const seed = await caughtBy(lease, {
+      file: "ts/link/tabled-hold.ts",
+      right: "this.spend(spent);",
+      wrong: "",
+    });
+    expect(seed).toBeLessThanOrEqual(100);
+  });
+
   // A window that ends is where a moment too long shows: what it has booked is spent in the next.
   const windows: Partial<Scenario> = {
     ...{ ...lease, policy: "fixedWindow:limit=100,window=1s", design: "lease:ttl=1s", pops: 3, slack: 1 },

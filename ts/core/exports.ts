@@ -45,6 +45,11 @@ export interface CoreExports {
   refundKey(form: number, now: number, count: number): number;
   resetKey(form: number, now: number): number;
 
+  openLeases(most: number): number;
+  lendKey(form: number, tokens: number, end: number, low: number, whole: number): number;
+  spendKey(form: number, now: number, cost: number): number;
+  recallKey(form: number): number;
+
   readonly BATCH_MAX: Constant;
   readonly BATCH_COSTS: Constant;
   readonly BATCH_FINGERPRINTS: Constant;

@@ -23,10 +23,10 @@ export interface Holder {
   /** Present where all keys are in a table of this process. Opens it at the first call. */
   table?(): KeyTable;
   /**
-   * The answer to a call that needs nobody else, if it is one. Asked before `ask`, which is for
-   * those that it gives null.
+   * The answer to a take that needs nobody else, if it is one; good until the next. Asked before
+   * `ask`, which is for those that it gives null.
    */
-  atHand?(address: string, op: Op): Answer | null;
+  atHand?(key: string, cost: number): Answer | null;
   /** @param surroundings  pops: as configured, or 1, unless given */
   bounds(surroundings: { pops: number | undefined; rttMs: number }): Bounds;
   stats(): Record<string, number>;

@@ -1,9 +1,11 @@
 import type { Bounds, Op, Policy } from "../contract.ts";
+import { LeaseTable } from "../core/lease-table.ts";
 import type { LeaseReply, LeaseRequest } from "../ledger/messages.ts";
 import { SILENT_MS_MAX } from "../ledger/rights.ts";
 import { addressesOf } from "../link/address.ts";
 import { LEASE_ONLY } from "../link/lane.ts";
-import { Hold, type Terms } from "../link/lease-hold.ts";
+import type { Hold, Terms } from "../link/lease-hold.ts";
+import { TabledHold } from "../link/tabled-hold.ts";
 import { AtLedger } from "./at-ledger.ts";
 import type { Answer, Holder, HolderContext, Remote } from "./design.ts";
 
@@ -24,7 +26,11 @@ export class LeaseHolder implements Holder {
   readonly #pops: number;
   readonly #ledger: AtLedger;
   readonly #outlive: ((work: Promise<unknown>) => void) | undefined;
-  readonly #holds = new Map<string, Hold>();
+  readonly #holds = new Map<string, TabledHold>();
+  readonly #instantiate: HolderContext["instantiate"];
+  #table: LeaseTable | undefined;
+  /** What a lease says to most calls: made once, as most calls are to make nothing. */
+  readonly #held: Answer = { admitted: true, remaining: 0, retryAfterMs: 0, resetMs: 0, source: "lease" };
   /** Tokens spent so far, on all keys: of leases, beyond them, and of shares. */
   #leased = 0;
   #overdrawn = 0;
@@ -35,10 +41,11 @@ export class LeaseHolder implements Holder {
   #roundBy = 0;
 
   constructor(context: HolderContext, remote: Remote, terms: Terms) {
-    const { name, policies, ambient } = context;
+    const { name, policies, ambient, instantiate } = context;
     this.#addressOf = addressesOf(name);
     this.#policies = policies;
     this.#ambient = ambient;
+    this.#instantiate = instantiate;
     this.#terms = terms;
     this.#pops = remote.pops;
     this.#outlive = remote.link.outlive?.bind(remote.link);
@@ -48,19 +55,30 @@ export class LeaseHolder implements Holder {
     });
   }
 
-  atHand(key: string, op: Op): Answer | null {
-    if (op[0] !== "take") return null;
-    const address = this.#addressOf(key);
-    const cost = op[1];
+  atHand(key: string, cost: number): Answer | null {
     const now = this.#ambient.monotonic();
     // In Workers a timer dies with the request that it was set for, some time after its answer:
     // then the next call makes up for it.
     if (now > this.#roundBy) this.#round(now);
-    const hold = this.#hold(address);
+    if (this.#table?.spend(key, now, cost)) {
+      this.#leased += cost;
+      this.#held.remaining = this.#table.left;
+      this.#held.resetMs = this.#table.resetMs;
+      return this.#held;
+    }
+    return this.#look(key, cost, now);
+  }
+
+  /** What the table can't answer. */
+  #look(key: string, cost: number, now: number): Answer | null {
+    const address = this.#addressOf(key);
+    const hold = this.#hold(address, key);
     if (!hold) return this.#ledger.refusal(address, cost);
+    hold.recall(now);
     hold.demand(cost, now);
     const answer = this.#spend(hold, cost, now) ?? this.#refusal(address, hold, cost, now);
     if (hold.isUntold(now) || (answer?.source === "lease" && hold.isLow(now))) this.#fetch(address, hold);
+    hold.lend(now);
     return answer;
   }
 
@@ -129,7 +147,11 @@ export class LeaseHolder implements Holder {
   stats(): Record<string, number> {
     const now = this.#ambient.monotonic();
     let held = 0;
-    for (const hold of this.#holds.values()) held += hold.left(now);
+    for (const hold of this.#holds.values()) {
+      hold.recall(now);
+      held += hold.left(now);
+      hold.lend(now);
+    }
     return { ...this.#ledger.stats, leased: this.#leased, overdrawn: this.#overdrawn, shared: this.#shared, held };
   }
 
@@ -137,30 +159,42 @@ export class LeaseHolder implements Holder {
     this.#closing = true;
     this.#cancelRound();
     const now = this.#ambient.monotonic();
+    for (const hold of this.#holds.values()) hold.recall(now);
     const held = [...this.#holds].filter(([, hold]) => hold.isHolding(now));
     await Promise.all(held.map(([address]) => this.#ledger.courier.send(address, LEASE_ONLY, 0)));
     this.#ledger.close();
     this.#holds.clear();
+    this.#table = undefined;
   }
 
-  #hold(address: string): Hold | undefined {
+  #hold(address: string, key: string): TabledHold | undefined {
     let hold = this.#holds.get(address);
     if (!hold && this.#holds.size < HOLDS_MAX) {
-      hold = new Hold(this.#terms, this.#leased, this.#overdrawn + this.#shared);
+      // Opened late: Workers have no randomness before the first request.
+      this.#table ??= new LeaseTable(this.#instantiate(), { most: HOLDS_MAX, random: this.#ambient.random });
+      hold = new TabledHold(this.#terms, this.#leased, this.#overdrawn + this.#shared, key, this.#table);
       this.#holds.set(address, hold);
     }
     return hold;
   }
 
-  #fetch(address: string, hold: Hold): void {
+  #fetch(address: string, hold: TabledHold): void {
     hold.fetching = true;
     const done = () => {
       hold.fetching = false;
+      this.#lendAnew(hold);
     };
     const sent = this.#ledger.courier.send(address, LEASE_ONLY, 0);
     const settled = sent?.then(done, done);
     if (settled) this.#outlive?.(settled);
     else done();
+  }
+
+  /** Puts what a hold has into the table, as it is now. */
+  #lendAnew(hold: TabledHold): void {
+    const now = this.#ambient.monotonic();
+    hold.recall(now);
+    hold.lend(now);
   }
 
   /**
@@ -170,8 +204,10 @@ export class LeaseHolder implements Holder {
    */
   #round(now: number, since = now): void {
     for (const [address, hold] of this.#holds) {
+      hold.recall(now);
       if (hold.isDue(now)) this.#fetch(address, hold);
       else if (hold.isIdle(now)) this.#holds.delete(address);
+      else hold.lend(now);
     }
     const pauseMs = this.#terms.ttlMs / 8;
     const by = now + 2 * pauseMs;
@@ -196,7 +232,10 @@ export class LeaseHolder implements Holder {
   }
 
   #arrived(address: string, request: LeaseRequest, reply: LeaseReply, sentAt: number): void {
-    this.#holds.get(address)?.arrived(request, reply, sentAt, this.#ambient.monotonic());
+    const hold = this.#holds.get(address);
+    if (!hold) return;
+    hold.arrived(request, reply, sentAt, this.#ambient.monotonic());
+    this.#lendAnew(hold);
   }
 }
 

@@ -1,6 +1,6 @@
 // What every adapter does with a request, whatever its framework: find the key and the cost, ask
 // the limiter, and say which headers and which answer come of it.
-import type { Decision, Key, Limiter, LimitOptions, LocalLimiter } from "../contract.ts";
+import type { Decision, Key, Limiter } from "../contract.ts";
 import { badOption, requireKnown } from "../errors.ts";
 import { type Field, type HeaderOptions, HeaderWriter, retryAfterSeconds, stylesOf } from "./headers.ts";
 import { type KeyOf, type KeySource, sourceOf } from "./keys.ts";
@@ -123,7 +123,7 @@ export function guard<A extends unknown[], R>(options: RateLimitOptions<A, R>): 
     return isPromise(told) ? told.then(() => null) : null;
   };
   const counted = (count: number, key: Key, by: Limiter, headers: HeaderWriter | null, args: A) => {
-    const decision = decide(by, key, count === 1 ? undefined : { cost: count });
+    const decision = by.decide(key, count === 1 ? undefined : { cost: count });
     return isPromise(decision)
       ? decision.then((it) => decided(it, key, by, headers, args))
       : decided(decision, key, by, headers, args);
@@ -147,15 +147,6 @@ export function guard<A extends unknown[], R>(options: RateLimitOptions<A, R>): 
     const skipped = skip ? skip(...args) : false;
     return isPromise(skipped) ? skipped.then((it) => kept(it, seen, args)) : kept(skipped, seen, args);
   };
-}
-
-function decide(limiter: Limiter, key: Key, options: LimitOptions | undefined): Maybe<Decision> {
-  return isLocal(limiter) ? limiter.limitSync(key, options) : limiter.limit(key, options);
-}
-
-/** Every limiter has limitSync; only one within this process answers to it, and it also has allow. */
-function isLocal(limiter: Limiter | LocalLimiter): limiter is LocalLimiter {
-  return "allow" in limiter;
 }
 
 function isPreflight(seen: Seen): boolean {

@@ -13,7 +13,7 @@ export function sfString(text: string): string {
 
 /** `value` as an integer. One that is too large for the format is told as the largest. */
 export function sfInteger(value: number): string {
-  // Not Math.min, which makes a double of every integer: those are several times as slow to print.
+  // biome-ignore lint/complexity/useMathMinMax: it makes a double of every integer, several times as slow to print
   return String(value < INTEGER_MAX ? value : INTEGER_MAX);
 }
 

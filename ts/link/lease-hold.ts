@@ -80,6 +80,13 @@ export class Hold {
     this.#demandAt = now;
   }
 
+  /** `cost` was asked for, evenly, since the last time that someone asked. */
+  protected demandSince(cost: number, now: number): void {
+    const half = Math.exp((this.#demandAt - now) / this.terms.ttlMs);
+    this.#demand = this.#demand * half * half + cost * half;
+    this.#demandAt = now;
+  }
+
   protected demandNow(now: number): number {
     return this.#demand * Math.exp((this.#demandAt - now) / (this.terms.ttlMs / 2));
   }
@@ -106,17 +113,37 @@ export class Hold {
 
   /** Whether to ask for more, or for more time, before anyone has to wait. */
   isLow(now: number): boolean {
-    if (this.fetching || this.later > 0 || now >= this.end) return false;
+    return !this.fetching && this.later === 0 && now < this.end && this.tokens <= this.#lowNow(now);
+  }
+
+  #lowNow(now: number): number {
     const within = (2 * this.rttMs) / (this.terms.ttlMs / 2);
-    return this.tokens <= Math.min(this.low, Math.max(this.demandNow(now) * within, 1));
+    return Math.min(this.low, Math.max(this.demandNow(now) * within, 1));
   }
 
   /** Whether the ledger should hear of what was admitted. */
   isUntold(now: number): boolean {
     const { eager } = this.terms;
     if (!eager || this.fetching) return false;
-    const untold = this.#used - this.#told + (this.alone?.untold ?? 0);
-    return untold >= eager.maxUnsynced || now - this.#askedAt >= eager.everyMs;
+    return this.#untold() >= eager.maxUnsynced || now >= this.askBy();
+  }
+
+  #untold(): number {
+    return this.#used - this.#told + (this.alone?.untold ?? 0);
+  }
+
+  /** How few tokens must be left for isLow or isUntold to ask the ledger; none: below zero. */
+  protected askAt(now: number): number {
+    if (this.fetching) return -1;
+    const low = this.later === 0 ? this.#lowNow(now) : -1;
+    const { eager } = this.terms;
+    return eager ? Math.max(low, this.tokens - eager.maxUnsynced + this.#untold()) : low;
+  }
+
+  /** From when on isUntold asks it, whatever is left. */
+  protected askBy(): number {
+    const { eager } = this.terms;
+    return eager && !this.fetching ? this.#askedAt + eager.everyMs : Number.POSITIVE_INFINITY;
   }
 
   /** Whether its tokens should be renewed or returned: they end soon, or are too many by now. */

@@ -1,0 +1,68 @@
+import type { Ambient } from "../contract.ts";
+import { LimiterError } from "../errors.ts";
+import type { CoreExports } from "./exports.ts";
+import { KeyBytes } from "./key-bytes.ts";
+
+export interface LeaseTableOptions {
+  /** Leases that the table holds at most. */
+  most: number;
+  /** Gives the seed of the keys' hash. */
+  random: Ambient["random"];
+}
+
+/**
+ * Tokens that keys may spend, in WASM: a call for each spending, which allocates nothing. Times are ms
+ * of whatever clock its user goes by. It owns its instance of the core.
+ */
+export class LeaseTable {
+  readonly #core: CoreExports;
+  readonly #keys: KeyBytes;
+  readonly #outAt: number;
+  #out: Float64Array;
+
+  /** @throws {LimiterError} "unsupported": there is no memory for it */
+  constructor(core: CoreExports, { most, random }: LeaseTableOptions) {
+    if (!core.openKeys() || !core.openLeases(most)) {
+      throw new LimiterError("unsupported", "no memory for the table of leases");
+    }
+    this.#core = core;
+    this.#keys = new KeyBytes(core);
+    this.#keys.seed(random);
+    this.#outAt = core.outAt.value;
+    this.#out = new Float64Array(core.memory.buffer, this.#outAt, 4);
+  }
+
+  /**
+   * Holds `tokens` for a key, in place of what it holds for it: to be spent before `end`, and not
+   * down to `low`. False if there is no room.
+   *
+   * @param wholeAt  when the key's budget may be whole, for resetMs
+   */
+  lend(key: string, tokens: number, end: number, low: number, wholeAt: number): boolean {
+    return this.#core.lendKey(this.#keys.write(key), tokens, end, low, wholeAt) !== 0;
+  }
+
+  /** Spends `cost` of what it holds for a key. False, and nothing is spent: that is not for the table to decide. */
+  spend(key: string, now: number, cost: number): boolean {
+    return this.#core.spendKey(this.#keys.write(key), now, cost) !== 0;
+  }
+
+  /** Takes back what is left of what it held for a key. */
+  recall(key: string): number {
+    return this.#core.recallKey(this.#keys.write(key));
+  }
+
+  /** After a spending: tokens left, and ms until the budget may be whole. */
+  get left(): number {
+    return this.#view()[1] as number;
+  }
+  get resetMs(): number {
+    return this.#view()[3] as number;
+  }
+
+  /** A memory that is not shared leaves an empty view behind when it grows. */
+  #view(): Float64Array {
+    if (this.#out.length === 0) this.#out = new Float64Array(this.#core.memory.buffer, this.#outAt, 4);
+    return this.#out;
+  }
+}
