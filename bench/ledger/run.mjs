@@ -33,30 +33,33 @@ async function startWorkerd(persist) {
 /** Runs every way in turn, round after round, and prints each one's median and ratio to the first. */
 async function compare(title, ways, measure) {
   const rates = new Map(ways.map((way) => [way, []]));
+  const trips = new Map();
   for (let round = 0; round < ROUNDS; round++) {
-    for (const way of ways) rates.get(way).push(await measure(way, round));
+    for (const way of ways) {
+      const { rate, callsPerTrip } = await measure(way, round);
+      rates.get(way).push(rate);
+      if (callsPerTrip) trips.set(way, [...(trips.get(way) ?? []), callsPerTrip]);
+    }
   }
   console.log(`\n${title}`);
   const base = median(rates.get(ways[0]));
   for (const way of ways) {
     const rate = median(rates.get(way));
-    console.log(`  ${way.padEnd(28)} ${perSecond(rate)} decisions/s   ${(rate / base).toFixed(1).padStart(6)} ×`);
+    const perTrip = trips.get(way) ? `   ${median(trips.get(way)).toLocaleString("en")} calls a round trip` : "";
+    console.log(
+      `  ${way.padEnd(28)} ${perSecond(rate)} decisions/s   ${(rate / base).toFixed(1).padStart(6)} ×${perTrip}`,
+    );
   }
 }
 
 async function workerd(folder) {
   const mf = await startWorkerd(join(folder, "objects"));
   const url = await mf.ready;
-  for (const inFlight of [64, 1024]) {
+  for (const inFlight of [1, 64, 1024]) {
     await compare(
-      `One key on one Durable Object in workerd, ${inFlight} calls in flight`,
-      ["plain", "strict", "reserve", "lazy", "lease"],
-      async (mode, round) => {
-        const query = `?mode=${mode}&inFlight=${inFlight}&ms=${ROUND_MS}&round=${inFlight}-${round}`;
-        const { admitted, calls, ms } = await (await fetch(url + query)).json();
-        if (admitted !== calls) throw new Error(`${mode}: ${calls - admitted} of ${calls} calls were refused`);
-        return (calls * 1000) / ms;
-      },
+      `One key on one Durable Object in workerd, ${inFlight === 1 ? "one call" : `${inFlight} calls`} in flight`,
+      ["plain", "strict", "reserve", "lazy", "lease", "lease, by decide()"],
+      (mode, round) => ask(url, mode, inFlight, `${inFlight}-${round}`),
     );
   }
   // One thread runs all the objects and those who ask: this shows what a shard spares, not what
@@ -64,14 +67,16 @@ async function workerd(folder) {
   await compare(
     "One hot key, 32 holders with 8 calls in flight each, every shard a Durable Object of one workerd",
     ["hot exact", ...["leased", "static"].flatMap((split) => [1, 4, 16].map((shards) => `hot ${split} ${shards}`))],
-    async (mode, round) => {
-      const query = `?mode=${encodeURIComponent(mode)}&inFlight=256&ms=${ROUND_MS}&round=hot-${round}`;
-      const { admitted, calls, ms } = await (await fetch(url + query)).json();
-      if (admitted !== calls) throw new Error(`${mode}: ${calls - admitted} of ${calls} calls were refused`);
-      return (calls * 1000) / ms;
-    },
+    (mode, round) => ask(url, mode, 256, `hot-${round}`),
   );
   await mf.dispose();
+}
+
+async function ask(url, mode, inFlight, round) {
+  const query = new URLSearchParams({ mode, inFlight, ms: ROUND_MS, round });
+  const { admitted, calls, requests, ms } = await (await fetch(`${url}?${query}`)).json();
+  if (admitted !== calls) throw new Error(`${mode}: ${calls - admitted} of ${calls} calls were refused`);
+  return { rate: (calls * 1000) / ms, callsPerTrip: Math.round(calls / Math.max(requests, 1)) };
 }
 
 /** Over all keys of one Node process: how many decisions, and how many commits they took. */
@@ -100,7 +105,7 @@ async function node(folder) {
       const rate = (calls * 1000) / (performance.now() - start);
       await limiter.close();
       await link.close();
-      return rate;
+      return { rate };
     });
   }
 }
