@@ -46,12 +46,8 @@ export class KeyedLimiter implements Limiter {
     this.#terms = terms;
   }
 
-  limit(key: Key, options?: LimitOptions): Promise<Decision> {
-    try {
-      return Promise.resolve(this.decide(key, options));
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async limit(key: Key, options?: LimitOptions): Promise<Decision> {
+    return this.decide(key, options);
   }
 
   decide(key: Key, options?: LimitOptions): Decision | Promise<Decision> {

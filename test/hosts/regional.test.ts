@@ -77,3 +77,14 @@ test("regional() says what it takes", async () => {
   const limiter = createLimiter({ ...deny, name: "c", design: lease(), link: closed, deadline: "100ms" });
   await expect(limiter.limit("key")).rejects.toThrow("closed");
 });
+
+test("a block bounds nothing where a region holds tokens for others too", async () => {
+  const design = lease({ block: 2 });
+  const policy = tokenBucket({ rate: 10, burst: 100 });
+  const middle = regional({ home: ledgers });
+  const bounds = (link: Link) =>
+    createLimiter({ policy, design, link, onUnreachable: "deny" }).bounds({ pops: 3 }).stranded;
+  expect(bounds(ledgers)).toBe(4);
+  expect(bounds(middle)).toBe(50);
+  await middle.close();
+});

@@ -24,6 +24,8 @@ export class LeaseHolder implements Holder {
   readonly #ambient: HolderContext["ambient"];
   readonly #terms: Terms;
   readonly #pops: number;
+  /** Whether others hold tokens for others: then a number of PoPs and a block say nothing of all. */
+  readonly #middle: boolean;
   readonly #ledger: AtLedger;
   readonly #outlive: ((work: Promise<unknown>) => void) | undefined;
   readonly #holds = new Map<string, TabledHold>();
@@ -48,6 +50,7 @@ export class LeaseHolder implements Holder {
     this.#instantiate = instantiate;
     this.#terms = terms;
     this.#pops = remote.pops;
+    this.#middle = remote.link.middle === true;
     this.#outlive = remote.link.outlive?.bind(remote.link);
     this.#ledger = new AtLedger(context, remote, DENIALS_MAX, {
       request: (address) => this.#request(address),
@@ -133,9 +136,10 @@ export class LeaseHolder implements Holder {
     const capacity = Math.min(...this.#policies.map((policy) => policy.capacity));
     const { ttlMs, block = capacity, alone } = this.#terms;
     const overdraft = alone ? Math.floor(alone.overdraftPerMs * alone.blindMs * Math.min(pops, alone.pops)) : 0;
+    const half = Math.floor(capacity / 2);
     return {
       overshoot: overdraft,
-      stranded: Math.min((pops - 1) * block, Math.floor(capacity / 2)),
+      stranded: this.#middle ? half : Math.min((pops - 1) * block, half),
       stalenessMs: alone ? SILENT_MS_MAX : ttlMs,
       // Where a block is a single token: one trip to get it, one to return another.
       roundTripsPerAdmit: 2,

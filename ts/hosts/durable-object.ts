@@ -141,6 +141,7 @@ export function durableObject(namespace: LedgerNamespace, options: DurableObject
   requireNamespace("middle", middle, "MiddleObject, such as env.MIDDLE");
   const at = (place: string): Link => ({
     durability,
+    middle: true,
     outlive,
     ask: (address, request) => ask(middle, JSON.stringify([place, address]), address, request),
   });

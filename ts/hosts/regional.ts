@@ -30,6 +30,7 @@ export function regional(options: RegionalOptions): Link & { close(): Promise<vo
   const middle = new Middle({ home, ambient, ttlMs, deadlineMs: toMs("deadline", options.deadline ?? "500ms") });
   return {
     durability: home.durability,
+    middle: true,
     ask: (address, request) => middle.ask(address, request).catch(errorReply),
     close: () => middle.close(),
   };

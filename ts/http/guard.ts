@@ -123,7 +123,9 @@ export function guard<A extends unknown[], R>(options: RateLimitOptions<A, R>): 
     return isPromise(told) ? told.then(() => null) : null;
   };
   const counted = (count: number, key: Key, by: Limiter, headers: HeaderWriter | null, args: A) => {
-    const decision = by.decide(key, count === 1 ? undefined : { cost: count });
+    const options = count === 1 ? undefined : { cost: count };
+    // What wraps a limiter may have limit alone.
+    const decision = by.decide ? by.decide(key, options) : by.limit(key, options);
     return isPromise(decision)
       ? decision.then((it) => decided(it, key, by, headers, args))
       : decided(decision, key, by, headers, args);

@@ -166,6 +166,8 @@ export interface LedgerReply {
 export interface Link {
   /** What the ledgers commit, and when; "strict" if they were not told. */
   readonly durability: Durability;
+  /** Present if what it reaches are middle ledgers, which hold tokens for others too: see docs/sharded.md. */
+  readonly middle?: true;
   /** Present if its ledgers can have a plan above them. */
   readonly plans?: Plans;
   /**
