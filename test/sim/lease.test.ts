@@ -99,6 +99,15 @@ describe("the search catches", () => {
     expect(seed).toBeLessThanOrEqual(100);
   });
 
+  test("an answer that is taken up without what was spent from the table meanwhile", async () => {
+    const seed = await caughtBy(lease, {
+      file: "ts/link/tabled-hold.ts",
+      right: "this.recall(now);\n    super.arrived(",
+      wrong: "super.arrived(",
+    });
+    expect(seed).toBeLessThanOrEqual(100);
+  });
+
   // A window that ends is where a moment too long shows: what it has booked is spent in the next.
   const windows: Partial<Scenario> = {
     ...{ ...lease, policy: "fixedWindow:limit=100,window=1s", design: "lease:ttl=1s", pops: 3, slack: 1 },
