@@ -4,20 +4,14 @@
 //   state  [end, left, low, whole]    times in ms of whoever asks; left may not fall to low
 import { outAt } from "./call";
 import { Cells } from "./cells";
-import { groupOf } from "./directory";
-import { clearEntry, search, stateOf } from "./entry";
+import { clearEntry, stateOf } from "./entry";
 import { fingerprintAt, keyAt } from "./keys";
 import { LEASE } from "./policy";
-import { DENY_NEW, entryFor, openTable } from "./table";
+import { DENY_NEW, entryFor, find, openTable } from "./table";
 
 /** Opens the instance's one table for at most so many leases. False if there is no memory. */
 export function openLeases(most: u32): bool {
   return openTable(LEASE, 0, most, DENY_NEW);
-}
-
-function leaseOf(form: u32): usize {
-  const fingerprint = fingerprintAt(keyAt, form);
-  return search(groupOf(fingerprint).pageOf(fingerprint), fingerprint);
 }
 
 /** Holds `tokens` for the key at `keyAt`. False if there is no room. */
@@ -34,7 +28,7 @@ export function lendKey(form: u32, tokens: f64, end: f64, low: f64, whole: f64):
 
 /** Spends `cost` of the key at `keyAt`, and writes `out`; false if that is not for the table to decide. */
 export function spendKey(form: u32, now: f64, cost: f64): bool {
-  const entry = leaseOf(form);
+  const entry = find(fingerprintAt(keyAt, form));
   if (!entry) return false;
   const lease = stateOf(entry);
   const left = lease[1] - cost;
@@ -42,17 +36,15 @@ export function spendKey(form: u32, now: f64, cost: f64): bool {
   lease[1] = left;
   const out = changetype<Cells>(outAt);
   out[1] = left;
-  out[3] = Math.max(Math.ceil(lease[3] - now), 0);
+  out[3] = lease[3];
   return true;
 }
 
 /** Takes back what is left for the key at `keyAt`; nothing, if there is no entry. */
 export function recallKey(form: u32): f64 {
-  const entry = leaseOf(form);
+  const entry = find(fingerprintAt(keyAt, form));
   if (!entry) return 0;
-  const lease = stateOf(entry);
-  const left = lease[1];
-  lease[1] = 0;
+  const left = stateOf(entry)[1];
   clearEntry(entry);
   return left;
 }

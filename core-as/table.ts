@@ -95,7 +95,8 @@ export function entryFor(fingerprint: u64): usize {
   return entry ? entry : claim(fingerprint);
 }
 
-function find(fingerprint: u64): usize {
+/** The entry of a key; 0 if there is none. */
+export function find(fingerprint: u64): usize {
   const group = groupOf(fingerprint);
   group.refresh();
   return search(group.pageOf(fingerprint), fingerprint);

@@ -64,7 +64,7 @@ export class KeyedLimiter implements Limiter {
   }
 
   limitSync(_key: Key, _options?: LimitOptions): Decision {
-    throw new LimiterError("unsupported", "limitSync needs the design local(); use await limit(...)");
+    throw new LimiterError("unsupported", "limitSync needs local(); use decide");
   }
 
   limitMany(keys: readonly Key[], costs?: readonly number[]): Decision[] | Promise<Decision[]> {
@@ -112,9 +112,8 @@ export class KeyedLimiter implements Limiter {
   }
 
   protected async ask(key: Key, opOf: () => Op): Promise<Decision> {
-    const op = opOf();
     this.assertOpen();
-    return this.#askElsewhere(this.#terms.encode(key), op);
+    return this.#askElsewhere(this.#terms.encode(key), opOf());
   }
 
   async #askElsewhere(encoded: string, op: Op): Promise<Decision> {

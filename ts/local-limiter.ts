@@ -21,12 +21,12 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
     return this.policies;
   }
 
-  override limitSync(key: LocalKey, options?: LimitOptions): Decision {
+  override decide(key: LocalKey, options?: LimitOptions): Decision {
     return this.#decide(key, ["take", costOf(options)]);
   }
 
-  override decide(key: LocalKey, options?: LimitOptions): Decision {
-    return this.limitSync(key, options);
+  override limitSync(key: LocalKey, options?: LimitOptions): Decision {
+    return this.decide(key, options);
   }
 
   allow(key: LocalKey, cost = 1): boolean {

@@ -162,7 +162,7 @@ describe("an installed sluice", async () => {
   // it; asc's shrinkLevel 1 would save 0.2, and make each decision 8 to 20 % slower.
   for (const [what, names, kB] of [
     ["the root entry, every design", "*", 23.2],
-    ["local() with one policy", "{ createLimiter, local, tokenBucket }", 13.6],
+    ["local() with one policy", "{ createLimiter, local, tokenBucket }", 13.5],
   ] as const) {
     test(`weighs at most ${kB} kB gzipped, WASM included: ${what}`, async () => {
       const { outputFiles } = await build({

@@ -90,22 +90,11 @@ describe("the search catches", () => {
     expect(seed).toBeLessThanOrEqual(100);
   });
 
-  test("tokens that are forgotten to be spent when they come back from the table", async () => {
-    const seed = await caughtBy(lease, {
-      file: "ts/link/tabled-hold.ts",
-      right: "this.spend(spent);",
-      wrong: "",
-    });
-    expect(seed).toBeLessThanOrEqual(100);
-  });
-
-  test("an answer that is taken up without what was spent from the table meanwhile", async () => {
-    const seed = await caughtBy(lease, {
-      file: "ts/link/tabled-hold.ts",
-      right: "this.recall(now);\n    super.arrived(",
-      wrong: "super.arrived(",
-    });
-    expect(seed).toBeLessThanOrEqual(100);
+  test.each([
+    ["tokens that are forgotten to be spent when they come back from the table", "this.spend(spent);", ""],
+    ["an answer taken up without what was spent meanwhile", "this.recall(now);\n    super.arrived(", "super.arrived("],
+  ])("%s", async (_, right, wrong) => {
+    expect(await caughtBy(lease, { file: "ts/link/tabled-hold.ts", right, wrong })).toBeLessThanOrEqual(100);
   });
 
   // A window that ends is where a moment too long shows: what it has booked is spent in the next.

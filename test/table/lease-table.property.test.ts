@@ -13,7 +13,7 @@ const open = (name: string, most: number) =>
 class Model {
   readonly #held = new Map<string, { tokens: number; end: number; low: number; wholeAt: number }>();
   left = 0;
-  resetMs = 0;
+  wholeAt = 0;
 
   lend(key: string, tokens: number, end: number, low: number, wholeAt: number): void {
     this.#held.set(key, { tokens, end, low, wholeAt });
@@ -24,7 +24,7 @@ class Model {
     if (!held || now >= held.end || held.tokens - cost <= held.low) return false;
     held.tokens -= cost;
     this.left = held.tokens;
-    this.resetMs = Math.max(Math.ceil(held.wholeAt - now), 0);
+    this.wholeAt = held.wholeAt;
     return true;
   }
 
@@ -62,7 +62,7 @@ describe.each(Object.keys(cores))("leases in WASM, %s", (name) => {
             const [now, cost] = rest as [number, number];
             const spent = model.spend(named(key), now, cost);
             expect(table.spend(named(key), now, cost)).toBe(spent);
-            if (spent) expect([table.left, table.resetMs]).toEqual([model.left, model.resetMs]);
+            if (spent) expect([table.left, table.wholeAt]).toEqual([model.left, model.wholeAt]);
           } else {
             expect(table.recall(named(key))).toBe(model.recall(named(key)));
           }
@@ -82,7 +82,7 @@ describe.each(Object.keys(cores))("leases in WASM, %s", (name) => {
     // Half of the places are free again, though not each at once: a full table looks at a page a call.
     let lent = 0;
     for (let nth = 0; nth < most; nth += 2) if (table.lend(`n${nth}`, 7, 9, -1, 0)) lent++;
-    expect(lent).toBeGreaterThan(0);
+    expect(lent).toBeGreaterThan(0.9 * (most / 2));
     for (let nth = 1; nth < most; nth += 2) expect(table.recall(`k${nth}`)).toBe(tokensOf(nth));
   });
 

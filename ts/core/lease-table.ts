@@ -36,7 +36,7 @@ export class LeaseTable {
    * Holds `tokens` for a key, in place of what it holds for it: to be spent before `end`, and not
    * down to `low`. False if there is no room.
    *
-   * @param wholeAt  when the key's budget may be whole, for resetMs
+   * @param wholeAt  when the key's budget may be whole
    */
   lend(key: string, tokens: number, end: number, low: number, wholeAt: number): boolean {
     return this.#core.lendKey(this.#keys.write(key), tokens, end, low, wholeAt) !== 0;
@@ -52,11 +52,11 @@ export class LeaseTable {
     return this.#core.recallKey(this.#keys.write(key));
   }
 
-  /** After a spending: tokens left, and ms until the budget may be whole. */
+  /** After a spending: tokens left, and when the budget may be whole. */
   get left(): number {
     return this.#view()[1] as number;
   }
-  get resetMs(): number {
+  get wholeAt(): number {
     return this.#view()[3] as number;
   }
 

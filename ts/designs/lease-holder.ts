@@ -66,7 +66,7 @@ export class LeaseHolder implements Holder {
     if (this.#table?.spend(key, now, cost)) {
       this.#leased += cost;
       this.#held.remaining = this.#table.left;
-      this.#held.resetMs = this.#table.resetMs;
+      this.#held.resetMs = Math.max(Math.ceil(this.#table.wholeAt - now), 0);
       return this.#held;
     }
     return this.#look(key, cost, now);
