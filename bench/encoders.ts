@@ -5,6 +5,7 @@
 
 import core from "sluice:core";
 import { instantiateSync } from "@assemblyscript/loader";
+import { KEY } from "../ts/core/abi.ts";
 import type { CoreExports } from "../ts/core/exports.ts";
 import { freshKeys } from "./workload.ts";
 
@@ -12,8 +13,7 @@ import { freshKeys } from "./workload.ts";
 function coreMemory(): Uint8Array<ArrayBuffer> {
   const module = core instanceof WebAssembly.Module ? core : new WebAssembly.Module(core as BufferSource);
   const exports = instantiateSync(module, {}).exports as unknown as CoreExports;
-  exports.openKeys();
-  return new Uint8Array(exports.memory.buffer as ArrayBuffer, exports.keyAt.value, 64);
+  return new Uint8Array(exports.memory.buffer as ArrayBuffer, exports.callAt.value + KEY, 64);
 }
 
 interface NodeBuffer {

@@ -1,10 +1,10 @@
 // Which group holds a fingerprint: extendible hashing. The directory has an entry per prefix of
 // `depth` bits; a group with a shorter prefix is in several, next to each other.
+import { SLIDING_WINDOW } from "../ts/core/abi";
 import { giveBlock } from "./blocks";
 import { clearEntry, copyEntry, entryBytes, isFree, kind, PAGE_BYTES, slots, stateOf, untilFree } from "./entry";
 import { addPage, fullest, Group, gather, newGroup, PAGES_MAX, scatter, soonest, survey, surveyed } from "./group";
 import { reserve } from "./memory";
-import { SLIDING_WINDOW } from "./policy";
 
 /** 2^24 groups are more than 4 GiB hold. */
 const DEPTH_MAX: u32 = 24;

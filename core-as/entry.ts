@@ -12,9 +12,9 @@
 // entry still says anything: once it is `whole` or less, the key's budget is whole, and so the
 // entry is as good as free. Hence no timers and no tombstones.
 
+import { FIXED_WINDOW, LEASE, SLIDING_WINDOW, TOKEN_BUCKET } from "../ts/core/abi";
 import { policyAt } from "./call";
 import { Cells } from "./cells";
-import { FIXED_WINDOW, LEASE, SLIDING_WINDOW, TOKEN_BUCKET } from "./policy";
 import { slidingEnd } from "./sliding-window";
 
 export const PAGE_BYTES: u32 = 4096;

@@ -41,5 +41,6 @@ export function reportFixed(policy: Cells, state: Cells, out: Cells, now: f64, c
 export function refundFixed(policy: Cells, state: Cells, now: f64, count: f64): void {
   const start = Math.floor(now / policy[1]) * policy[1];
   state[1] = Math.max(usedIn(state, start) - count, 0);
-  state[0] = start;
+  // Of a whole budget nothing need be remembered.
+  state[0] = state[1] > 0 ? start : 0;
 }

@@ -11,6 +11,7 @@
 //   depth   bits of the prefix
 //   used    entries with a fingerprint: live ones, and those that have become free
 //   epoch   the epoch of the table that the times of a token bucket's entries count from
+import { SLIDING_WINDOW } from "../ts/core/abi";
 import { giveBlock } from "./blocks";
 import {
   copyEntry,
@@ -26,7 +27,6 @@ import {
   vacant,
 } from "./entry";
 import { reserve } from "./memory";
-import { SLIDING_WINDOW } from "./policy";
 import { EPOCHS, epoch, span } from "./time";
 import { rebaseBucket } from "./token-bucket";
 

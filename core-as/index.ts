@@ -1,34 +1,10 @@
 export { alloc } from "./alloc";
-export * from "./batch";
-export { outAt, policyAt } from "./call";
-export {
-  absorbKey,
-  BINARY,
-  decideKey,
-  INTEGER,
-  KEY_BYTES_MAX,
-  keyAt,
-  LATIN1,
-  openKeys,
-  refundKey,
-  resetKey,
-  seedKeys,
-  shardOfKey,
-  UTF16,
-} from "./keys";
-export { lendKey, openLeases, recallKey, spendKey } from "./leases";
+export { decideBatch, touched } from "./batch";
+export { callAt } from "./call";
+export { evicted as keysEvicted, used as keysHeld } from "./directory";
+export { absorbKey, decideKey, refundKey, seedKeys, shardOfKey } from "./keys";
+export { lendKey, recallKey, spendKey } from "./leases";
 export { growsCheaply } from "./memory";
-export { decide, FIXED_WINDOW, refund, SLIDING_WINDOW, TOKEN_BUCKET } from "./policy";
-export {
-  ALLOW_NEW,
-  COMMIT,
-  DENY_NEW,
-  EVICT_FULLEST,
-  keysHeld,
-  openTable,
-  REPORT,
-  timesAllowed,
-  timesDenied,
-  timesEvicted,
-} from "./table";
+export { decide, refund } from "./policy";
+export { allowedNew, deniedNew, openTable } from "./table";
 export { rebaseBucket } from "./token-bucket";

@@ -1,31 +1,11 @@
 // The forms that a key comes in, and the calls on one key. What is hashed is the key's bytes
 // and then a tag that tells the forms apart, so that no two keys of different forms are one.
 
-import { outAt } from "./call";
+import { KEY_BYTES_MAX, REPORT } from "../ts/core/abi";
+import { keyAt, outAt } from "./call";
 import { Cells } from "./cells";
-import { reserve } from "./memory";
 import { absorb, seedHash, siphash } from "./siphash";
-import { decideEntry, REPORT, refundEntry, resetEntry } from "./table";
-
-/** A string whose characters are all below 256, a byte each. */
-export const LATIN1: u32 = 0;
-/** Any other string, two bytes a character. */
-export const UTF16: u32 = 1;
-/** An integer: the 8 bytes of an f64. */
-export const INTEGER: u32 = 2;
-/** 16 bytes. */
-export const BINARY: u32 = 3;
-
-/** Bytes of a key that fit into one call; a longer one is hashed in parts of this size first. */
-export const KEY_BYTES_MAX: u32 = 8192;
-/** Where the host writes a key's bytes. */
-export let keyAt: usize = 0;
-
-/** Makes room for keys and their tags; false if there is no memory. */
-export function openKeys(): bool {
-  keyAt = reserve(KEY_BYTES_MAX + 16, 16);
-  return keyAt != 0;
-}
+import { decideEntry, refundEntry } from "./table";
 
 /** Takes the 16 bytes at `keyAt` as the seed of the keys' hash. */
 export function seedKeys(): void {
@@ -66,21 +46,14 @@ export function absorbKey(): void {
   absorb(keyAt, KEY_BYTES_MAX);
 }
 
-/** Decides on the key at `keyAt`, or on what is left of a longer one; mode: see table.ts. */
+/** Decides on the key at `keyAt`, or on what is left of a longer one; mode: see ts/core/abi.ts. */
 export function decideKey(form: u32, now: f64, cost: f64, mode: u32): bool {
   return decideEntry(fingerprintAt(keyAt, form), now, cost, mode, changetype<Cells>(outAt));
 }
 
-/** Gives `count` tokens back to the key at `keyAt`, and decides on a cost of 1 without taking it. */
+/** Gives `count` tokens back to the key at `keyAt`, all of them if it is Infinity, and decides on a cost of 1 without taking it. */
 export function refundKey(form: u32, now: f64, count: f64): bool {
   const fingerprint = fingerprintAt(keyAt, form);
   refundEntry(fingerprint, now, count);
-  return decideEntry(fingerprint, now, 1, REPORT, changetype<Cells>(outAt));
-}
-
-/** Makes the budget of the key at `keyAt` whole, and decides on a cost of 1 without taking it. */
-export function resetKey(form: u32, now: f64): bool {
-  const fingerprint = fingerprintAt(keyAt, form);
-  resetEntry(fingerprint, now);
   return decideEntry(fingerprint, now, 1, REPORT, changetype<Cells>(outAt));
 }

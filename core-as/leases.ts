@@ -2,17 +2,11 @@
 // here takes them back, spent or not; so an entry is kept until then, whatever the time.
 //
 //   state  [end, left, low, whole]    times in ms of whoever asks; left may not fall to low
-import { outAt } from "./call";
+import { keyAt, outAt } from "./call";
 import { Cells } from "./cells";
 import { clearEntry, stateOf } from "./entry";
-import { fingerprintAt, keyAt } from "./keys";
-import { LEASE } from "./policy";
-import { DENY_NEW, entryFor, find, openTable } from "./table";
-
-/** Opens the instance's one table for at most so many leases. False if there is no memory. */
-export function openLeases(most: u32): bool {
-  return openTable(LEASE, 0, most, DENY_NEW);
-}
+import { fingerprintAt } from "./keys";
+import { entryFor, find } from "./table";
 
 /** Holds `tokens` for the key at `keyAt`. False if there is no room. */
 export function lendKey(form: u32, tokens: f64, end: f64, low: f64, whole: f64): bool {

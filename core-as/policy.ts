@@ -1,14 +1,9 @@
 // One door to the three policies, which share their signatures.
+import { FIXED_WINDOW, TOKEN_BUCKET } from "../ts/core/abi";
 import { Cells } from "./cells";
 import { refundFixed, reportFixed, takeFixed } from "./fixed-window";
 import { refundSliding, reportSliding, takeSliding } from "./sliding-window";
 import { refundBucket, reportBucket, takeBucket } from "./token-bucket";
-
-export const TOKEN_BUCKET: u32 = 0;
-export const FIXED_WINDOW: u32 = 1;
-export const SLIDING_WINDOW: u32 = 2;
-/** No policy: entries that hold leases (leases.ts). */
-export const LEASE: u32 = 3;
 
 /** Whether `cost` is there at `now`; takes it if `commit`. Times as the policy's file says. */
 export function take(kind: u32, policy: Cells, state: Cells, now: f64, cost: f64, commit: bool): bool {

@@ -1,20 +1,12 @@
 // The key table: one policy, many keys. Finding the key's entry, refilling and taking are one
 // call, which allocates nothing.
+import { COMMIT, DENY_NEW, EVICT_FULLEST, REPORT, SLIDING_WINDOW, TOKEN_BUCKET } from "../ts/core/abi";
 import { defineBlocks, takeBlock } from "./blocks";
 import { Cells } from "./cells";
-import { countUsed, evicted, groupOf, isCrowded, openDirectory, relieve, sweep, used } from "./directory";
+import { countUsed, groupOf, isCrowded, openDirectory, relieve, sweep, used } from "./directory";
 import { clearEntry, defineEntries, kind, policy, search, settleEntry, stateOf, vacant } from "./entry";
-import { refund, report, SLIDING_WINDOW, TOKEN_BUCKET, take } from "./policy";
+import { refund, report, take } from "./policy";
 import { defineTime, now, setNow } from "./time";
-
-/** What a full table does with a new key. */
-export const DENY_NEW: u32 = 0;
-export const ALLOW_NEW: u32 = 1;
-export const EVICT_FULLEST: u32 = 2;
-
-/** Bits of a call's mode: it takes its cost; it writes `out`. */
-export const COMMIT: u32 = 1;
-export const REPORT: u32 = 2;
 
 /** The state of a key that the table does not hold, for calls that leave nothing behind. */
 const blank: Cells = changetype<Cells>(memory.data(40));
@@ -24,8 +16,8 @@ let keysMax: u32 = 0;
 let whenFull: u32 = 0;
 
 /** New keys that a full table denied, and admitted without remembering them. */
-let deniedNew: u32 = 0;
-let allowedNew: u32 = 0;
+export let deniedNew: u32 = 0;
+export let allowedNew: u32 = 0;
 
 /**
  * Opens the instance's one table, for the policy at `policyAt`, whose state takes `cells`
@@ -39,20 +31,6 @@ export function openTable(policyKind: u32, cells: u32, most: u32, behaviour: u32
   keysMax = most;
   whenFull = behaviour;
   return openDirectory();
-}
-
-/** Entries in use, and how often a full table denied, admitted or forgot a key. */
-export function keysHeld(): u32 {
-  return used;
-}
-export function timesDenied(): u32 {
-  return deniedNew;
-}
-export function timesAllowed(): u32 {
-  return allowedNew;
-}
-export function timesEvicted(): u32 {
-  return evicted;
 }
 
 /** Decides `cost` on the key of that fingerprint at `epochMs`, which is no less than in the call before. */
@@ -80,13 +58,6 @@ export function refundEntry(fingerprint: u64, epochMs: f64, count: f64): void {
   if (!entry) return;
   refund(kind, policy, stateOf(entry), now, count);
   settleEntry(entry);
-}
-
-/** Makes a key's budget whole. */
-export function resetEntry(fingerprint: u64, epochMs: f64): void {
-  setNow(epochMs);
-  const entry = find(fingerprint);
-  if (entry) clearEntry(entry);
 }
 
 /** The entry of a key, or one that it gets now; 0 if the table is full. */

@@ -2,8 +2,8 @@
 // stay below 2^51, so the table has an epoch of its own, which moves on every `span` ms; the
 // entries of a group follow when the group is next touched (group.ts). Windows count from the
 // Unix epoch.
+import { TOKEN_BUCKET } from "../ts/core/abi";
 import { kind, policy, wholeAt } from "./entry";
-import { TOKEN_BUCKET } from "./policy";
 
 /** How many times the epoch has moved, modulo EPOCHS: a span is 6 days or more, so that is 139 years. */
 export let epoch: u32 = 0;

@@ -2,13 +2,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Policy, PolicySpec } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
+import { kindOf } from "../../ts/core/kinds.ts";
 import { Meter } from "../../ts/core/meter.ts";
 import { type Carry, type LedgerRequest, PEEK, REFUND, RESET, TAKE } from "../../ts/ledger/messages.ts";
 import type { Meters } from "../../ts/ledger/run.ts";
 import { type LedgerState, parseState } from "../../ts/ledger/state.ts";
 import { POLICY_MS_MIN, step } from "../../ts/ledger/step.ts";
 import { policyOf } from "../../ts/policies/spec.ts";
-import { kindOf, twin } from "../support/twin.ts";
+import { twin } from "../support/twin.ts";
 
 const core = instantiate();
 const meters: Meter[] = [];

@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { KeyState, Outcome, Policy } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
+import { kindOf } from "../../ts/core/kinds.ts";
 import { Meter } from "../../ts/core/meter.ts";
 import { anyPolicy, type Call, Traffic } from "../support/traffic.ts";
-import { kindOf, twin } from "../support/twin.ts";
+import { twin } from "../support/twin.ts";
 
 /** Whoever keeps a bucket's state moves its epoch before a now reaches so many ticks. */
 const HORIZON_TICKS = 2 ** 51;

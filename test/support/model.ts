@@ -1,5 +1,6 @@
 import type { LocalKey, Outcome, Policy } from "../../ts/contract.ts";
-import { kindOf, twin } from "./twin.ts";
+import { kindOf } from "../../ts/core/kinds.ts";
+import { twin } from "./twin.ts";
 
 interface Held {
   state: Float64Array;

@@ -3,11 +3,9 @@
 // @ts-expect-error built by `npm run build`, which gives it no types
 import * as built from "../../build/twin.js";
 import type { Policy } from "../../ts/contract.ts";
+import { kindOf } from "../../ts/core/kinds.ts";
 
 interface Twin {
-  TOKEN_BUCKET: number;
-  FIXED_WINDOW: number;
-  SLIDING_WINDOW: number;
   decide(
     kind: number,
     policy: Float64Array,
@@ -21,9 +19,6 @@ interface Twin {
 }
 
 export const twin: Twin = built;
-
-export const kindOf = (policy: Policy): number =>
-  ({ tokenBucket: twin.TOKEN_BUCKET, fixedWindow: twin.FIXED_WINDOW, slidingWindow: twin.SLIDING_WINDOW })[policy.kind];
 
 /** Decides on one key by the twin, with a bucket's epoch at the first time that it is given. */
 export function twinDecider(policy: Policy) {

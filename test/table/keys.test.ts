@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { LocalKey } from "../../ts/contract.ts";
+import { DENY_NEW, FINGERPRINTS, FORMS, POLICY, TOKEN_BUCKET } from "../../ts/core/abi.ts";
 import { KeyBytes } from "../../ts/core/key-bytes.ts";
 import { tokenBucket } from "../../ts/index.ts";
 import { cores } from "../support/cores.ts";
@@ -58,17 +59,15 @@ function hashedBytes(key: LocalKey): Uint8Array {
 /** Makes a function that gives the core's fingerprint of a key: a batch leaves it in memory. */
 function fingerprinter(name: string) {
   const core = (cores[name] as () => ReturnType<(typeof cores)[string]>)();
-  new Float64Array(core.memory.buffer, core.policyAt.value).set(tokenBucket({ rate: 1 }).constants);
-  core.openKeys();
-  core.openBatch();
-  core.openTable(core.TOKEN_BUCKET.value, 1, 100_000, core.DENY_NEW.value);
+  new Float64Array(core.memory.buffer, core.callAt.value + POLICY).set(tokenBucket({ rate: 1 }).constants);
+  core.openTable(TOKEN_BUCKET, 1, 100_000, DENY_NEW);
   const keys = new KeyBytes(core);
   keys.seed((bytes) => bytes.set(SEED));
   return (key: LocalKey) => {
-    const view = new DataView(core.memory.buffer, core.batchAt.value);
-    view.setUint32(core.BATCH_FORMS.value, keys.write(key), true);
+    const view = new DataView(core.memory.buffer, core.callAt.value);
+    view.setUint32(FORMS, keys.write(key), true);
     core.decideBatch(1, 0, 0);
-    return view.getBigUint64(core.BATCH_FINGERPRINTS.value, true);
+    return view.getBigUint64(FINGERPRINTS, true);
   };
 }
 

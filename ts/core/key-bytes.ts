@@ -1,6 +1,7 @@
 import type { Ambient, LocalKey } from "../contract.ts";
 import { badOption } from "../errors.ts";
 import { encodeParts, encodeString } from "../key.ts";
+import { BINARY, INTEGER, KEY, KEY_BYTES_MAX, LATIN1, UTF16 } from "./abi.ts";
 import type { CoreExports } from "./exports.ts";
 
 /** The form of a key for which a batch has no room left. */
@@ -38,26 +39,11 @@ function checkBinary(key: Uint8Array): void {
  */
 export class KeyBytes {
   readonly #core: CoreExports;
-  readonly #at: number;
-  readonly #room: number;
-  readonly #latin1: number;
-  readonly #utf16: number;
-  readonly #integer: number;
-  readonly #binary: number;
-  #bytes: Uint8Array;
-  #numbers: Float64Array;
+  #bytes: Uint8Array = new Uint8Array();
+  #numbers: Float64Array = new Float64Array();
 
-  /** @param core  whose table and keys are open */
   constructor(core: CoreExports) {
     this.#core = core;
-    this.#at = core.keyAt.value;
-    this.#room = core.KEY_BYTES_MAX.value;
-    this.#latin1 = core.LATIN1.value;
-    this.#utf16 = core.UTF16.value;
-    this.#integer = core.INTEGER.value;
-    this.#binary = core.BINARY.value;
-    this.#bytes = new Uint8Array(core.memory.buffer, this.#at, this.#room);
-    this.#numbers = new Float64Array(core.memory.buffer, this.#at, this.#room >>> 3);
   }
 
   /** Seeds the hash of all keys. */
@@ -81,24 +67,24 @@ export class KeyBytes {
     if (typeof key === "string") return this.#writeString(key, offset);
     if (typeof key === "number") {
       checkInteger(key);
-      if (offset + 8 > this.#room) return NO_ROOM;
+      if (offset + 8 > KEY_BYTES_MAX) return NO_ROOM;
       this.#view();
       // Adding zero makes one key of 0 and -0.
       this.#numbers[offset >>> 3] = key + 0;
-      return (8 << 2) | this.#integer;
+      return (8 << 2) | INTEGER;
     }
     if (key instanceof Uint8Array) {
       checkBinary(key);
-      if (offset + BINARY_BYTES > this.#room) return NO_ROOM;
+      if (offset + BINARY_BYTES > KEY_BYTES_MAX) return NO_ROOM;
       this.#view().set(key, offset);
-      return (BINARY_BYTES << 2) | this.#binary;
+      return (BINARY_BYTES << 2) | BINARY;
     }
     return this.#writeLong(encodeParts(key), offset);
   }
 
   #writeString(key: string, offset: number): number {
     const length = key.length;
-    if (length <= this.#room - offset) {
+    if (length <= KEY_BYTES_MAX - offset) {
       const bytes = this.#view();
       let all = 0;
       for (let index = 0; index < length; index++) {
@@ -107,25 +93,25 @@ export class KeyBytes {
         bytes[offset + index] = char;
       }
       // What begins with a zero must not look like an array.
-      if (all < 256 && length > 0 && bytes[offset] !== 0) return (length << 2) | this.#latin1;
+      if (all < 256 && length > 0 && bytes[offset] !== 0) return (length << 2) | LATIN1;
     }
     return this.#writeLong(encodeString(key), offset);
   }
 
   /** A string that is wide, or longer than the room: all but its last part are hashed on the way. */
   #writeLong(key: string, offset: number): number {
-    if (offset > 0 && offset + 2 * key.length > this.#room) return NO_ROOM;
+    if (offset > 0 && offset + 2 * key.length > KEY_BYTES_MAX) return NO_ROOM;
     let all = 0;
     for (let index = 0; index < key.length; index++) all |= key.charCodeAt(index);
     const wide = all > 255;
-    const step = wide ? this.#room / 2 : this.#room;
+    const step = wide ? KEY_BYTES_MAX / 2 : KEY_BYTES_MAX;
     let start = 0;
     for (; key.length - start > step; start += step) {
       this.#writePart(key, start, start + step, wide, 0);
       this.#core.absorbKey();
     }
     const length = this.#writePart(key, start, key.length, wide, offset);
-    return (length << 2) | (wide ? this.#utf16 : this.#latin1);
+    return (length << 2) | (wide ? UTF16 : LATIN1);
   }
 
   #writePart(key: string, start: number, end: number, wide: boolean, offset: number): number {
@@ -142,8 +128,9 @@ export class KeyBytes {
   /** The room for keys. A memory that is not shared leaves an empty view behind when it grows. */
   #view(): Uint8Array {
     if (this.#bytes.length === 0) {
-      this.#bytes = new Uint8Array(this.#core.memory.buffer, this.#at, this.#room);
-      this.#numbers = new Float64Array(this.#core.memory.buffer, this.#at, this.#room >>> 3);
+      const { memory, callAt } = this.#core;
+      this.#bytes = new Uint8Array(memory.buffer, callAt.value + KEY, KEY_BYTES_MAX);
+      this.#numbers = new Float64Array(memory.buffer, callAt.value + KEY, KEY_BYTES_MAX / 8);
     }
     return this.#bytes;
   }

@@ -1,5 +1,6 @@
 import type { Ambient } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
+import { DENY_NEW, LEASE, OUT } from "./abi.ts";
 import type { CoreExports } from "./exports.ts";
 import { KeyBytes } from "./key-bytes.ts";
 
@@ -17,19 +18,16 @@ export interface LeaseTableOptions {
 export class LeaseTable {
   readonly #core: CoreExports;
   readonly #keys: KeyBytes;
-  readonly #outAt: number;
-  #out: Float64Array;
+  #out: Float64Array = new Float64Array();
 
   /** @throws {LimiterError} "unsupported": there is no memory for it */
   constructor(core: CoreExports, { most, random }: LeaseTableOptions) {
-    if (!core.openKeys() || !core.openLeases(most)) {
+    if (!core.openTable(LEASE, 0, most, DENY_NEW)) {
       throw new LimiterError("unsupported", "no memory for the table of leases");
     }
     this.#core = core;
     this.#keys = new KeyBytes(core);
     this.#keys.seed(random);
-    this.#outAt = core.outAt.value;
-    this.#out = new Float64Array(core.memory.buffer, this.#outAt, 4);
   }
 
   /**
@@ -62,7 +60,8 @@ export class LeaseTable {
 
   /** A memory that is not shared leaves an empty view behind when it grows. */
   #view(): Float64Array {
-    if (this.#out.length === 0) this.#out = new Float64Array(this.#core.memory.buffer, this.#outAt, 4);
+    const { memory, callAt } = this.#core;
+    if (this.#out.length === 0) this.#out = new Float64Array(memory.buffer, callAt.value + OUT, 4);
     return this.#out;
   }
 }

@@ -1,6 +1,7 @@
 import type { KeyState, Policy } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
 import type { CoreExports } from "./exports.ts";
+import { kindOf } from "./kinds.ts";
 
 const OUT_CELLS = 4;
 const POLICY_CELLS = 4;
@@ -13,7 +14,6 @@ const POLICY_CELLS = 4;
  */
 export class Meter {
   readonly #core: CoreExports;
-  readonly #kinds: Record<Policy["kind"], number>;
   readonly #outAt: number;
   readonly #policyAt: number;
   #stateAt = 0;
@@ -26,11 +26,6 @@ export class Meter {
 
   constructor(core: CoreExports) {
     this.#core = core;
-    this.#kinds = {
-      tokenBucket: core.TOKEN_BUCKET.value,
-      fixedWindow: core.FIXED_WINDOW.value,
-      slidingWindow: core.SLIDING_WINDOW.value,
-    };
     this.#outAt = roomFor(core, OUT_CELLS);
     this.#policyAt = roomFor(core, POLICY_CELLS);
     this.#view = new Float64Array(core.memory.buffer);
@@ -38,7 +33,7 @@ export class Meter {
 
   /** Takes up `state` (null: a whole budget) at `now`, whole ms since the Unix epoch. */
   load(policy: Policy, state: KeyState | null, now: number): void {
-    this.#kind = this.#kinds[policy.kind];
+    this.#kind = kindOf(policy);
     this.#cells = policy.stateCells;
     this.#reserve(policy.stateCells);
     const stateAt = this.#stateAt >>> 3;

@@ -13,7 +13,6 @@ export class Shards {
 
   /** @param core  a fresh instance; its keys must not be seeded, or all processes must share the seed */
   constructor(core: CoreExports) {
-    core.openKeys();
     this.#core = core;
     this.#keys = new KeyBytes(core);
   }

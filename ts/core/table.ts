@@ -1,7 +1,22 @@
 import type { Ambient, LocalKey, LocalStats, Outcome, Policy } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
+import {
+  ADMITTED,
+  ALLOW_NEW,
+  BATCH_MAX,
+  COMMIT,
+  COSTS,
+  DENY_NEW,
+  EVICT_FULLEST,
+  FORMS,
+  KEY,
+  OUT,
+  POLICY,
+  REPORT,
+} from "./abi.ts";
 import type { CoreExports } from "./exports.ts";
 import { KeyBytes, NO_ROOM } from "./key-bytes.ts";
+import { kindOf } from "./kinds.ts";
 
 /** What a full table does with a new key. */
 export type WhenFull = "deny-new" | "allow-new" | "evict-fullest";
@@ -13,6 +28,8 @@ export interface TableOptions {
   /** Gives the seed of the keys' hash. */
   random: Ambient["random"];
 }
+
+const BEHAVIOURS = { "deny-new": DENY_NEW, "allow-new": ALLOW_NEW, "evict-fullest": EVICT_FULLEST };
 
 const MEMORY_BYTES_MAX = 2 ** 32;
 
@@ -40,10 +57,8 @@ export interface KeyTable {
   take(key: LocalKey, now: number, cost: number): boolean;
   /** Decides `cost`, and takes it if `commit`. */
   decide(key: LocalKey, now: number, cost: number, commit: boolean): Outcome;
-  /** Gives `count` tokens back; answers as `decide` of 1 without commit does. */
+  /** Gives `count` tokens back, or all if it is Infinity; answers as `decide` of 1 without commit does. */
   refund(key: LocalKey, now: number, count: number): Outcome;
-  /** Makes the key's budget whole; answers as `decide` of 1 without commit does. */
-  reset(key: LocalKey, now: number): Outcome;
   /** As `take` for each key in order, but faster: writes 1 to `into` where admitted, else 0. */
   takeMany(keys: readonly LocalKey[], now: number, costs: readonly number[] | undefined, into: Uint8Array): void;
   /** As `decide` with commit for each key in order, but faster. */
@@ -57,75 +72,43 @@ export class Table implements KeyTable {
   readonly #decideKey: CoreExports["decideKey"];
   readonly #keys: KeyBytes;
   readonly #maxKeys: number;
-  readonly #take: number;
-  readonly #takeAndReport: number;
-  readonly #peek: number;
-  readonly #batchMax: number;
-  readonly #outAt: number;
-  readonly #batchAt: number;
-  readonly #costsAt: number;
-  readonly #formsAt: number;
-  readonly #admittedAt: number;
-  #floats: Float64Array;
-  #words: Uint32Array;
-  #bytes: Uint8Array;
+  #floats: Float64Array = new Float64Array();
+  #words: Uint32Array = new Uint32Array();
+  #bytes: Uint8Array = new Uint8Array();
 
   constructor(core: CoreExports, policy: Policy, { maxKeys, whenFull, random }: TableOptions) {
     this.#core = core;
     this.#decideKey = core.decideKey;
     this.#maxKeys = maxKeys;
-    const kinds = {
-      tokenBucket: core.TOKEN_BUCKET,
-      fixedWindow: core.FIXED_WINDOW,
-      slidingWindow: core.SLIDING_WINDOW,
-    };
-    const behaviours = { "deny-new": core.DENY_NEW, "allow-new": core.ALLOW_NEW, "evict-fullest": core.EVICT_FULLEST };
-    new Float64Array(core.memory.buffer, core.policyAt.value).set(policy.constants);
-    const opened =
-      core.openKeys() &&
-      core.openBatch() &&
-      core.openTable(kinds[policy.kind].value, policy.stateCells, maxKeys, behaviours[whenFull].value);
-    if (!opened) throw new LimiterError("unsupported", "no memory for the key table");
+    this.#renewViews();
+    this.#floats.set(policy.constants, POLICY / 8);
+    if (!core.openTable(kindOf(policy), policy.stateCells, maxKeys, BEHAVIOURS[whenFull])) {
+      throw new LimiterError("unsupported", "no memory for the key table");
+    }
     this.#keys = new KeyBytes(core);
-    this.#batchAt = core.batchAt.value;
     this.#keys.seed(random);
-    this.#peek = core.REPORT.value;
-    this.#take = core.COMMIT.value;
-    this.#takeAndReport = this.#take | this.#peek;
-    this.#batchMax = core.BATCH_MAX.value;
-    this.#outAt = core.outAt.value >>> 3;
-    this.#costsAt = (this.#batchAt + core.BATCH_COSTS.value) >>> 3;
-    this.#formsAt = (this.#batchAt + core.BATCH_FORMS.value) >>> 2;
-    this.#admittedAt = this.#batchAt + core.BATCH_ADMITTED.value;
-    this.#floats = new Float64Array(core.memory.buffer);
-    this.#words = new Uint32Array(core.memory.buffer);
-    this.#bytes = new Uint8Array(core.memory.buffer);
   }
 
   /** Takes `cost` if it is there, and says whether it was. Allocates nothing. */
   take(key: LocalKey, now: number, cost: number): boolean {
     const decideKey = this.#decideKey;
-    return decideKey(this.#keys.write(key), now, cost, this.#take) !== 0;
+    return decideKey(this.#keys.write(key), now, cost, COMMIT) !== 0;
   }
 
   decide(key: LocalKey, now: number, cost: number, commit: boolean): Outcome {
     const form = this.#keys.write(key);
-    return this.#answer(this.#core.decideKey(form, now, cost, commit ? this.#takeAndReport : this.#peek));
+    return this.#answer(this.#core.decideKey(form, now, cost, commit ? COMMIT | REPORT : REPORT));
   }
 
   refund(key: LocalKey, now: number, count: number): Outcome {
     return this.#answer(this.#core.refundKey(this.#keys.write(key), now, count));
   }
 
-  reset(key: LocalKey, now: number): Outcome {
-    return this.#answer(this.#core.resetKey(this.#keys.write(key), now));
-  }
-
   takeMany(keys: readonly LocalKey[], now: number, costs: readonly number[] | undefined, into: Uint8Array): void {
     for (let start = 0; start < keys.length; ) {
-      const count = this.#batch(keys, start, costs, now, this.#take);
+      const count = this.#batch(keys, start, costs, now, COMMIT);
       const bytes = this.#bytes;
-      for (let nth = 0; nth < count; nth++) into[start + nth] = bytes[this.#admittedAt + nth] as number;
+      for (let nth = 0; nth < count; nth++) into[start + nth] = bytes[ADMITTED + nth] as number;
       start += count;
     }
   }
@@ -133,9 +116,9 @@ export class Table implements KeyTable {
   decideMany(keys: readonly LocalKey[], now: number, costs: readonly number[] | undefined): Outcome[] {
     const outcomes: Outcome[] = [];
     while (outcomes.length < keys.length) {
-      const count = this.#batch(keys, outcomes.length, costs, now, this.#takeAndReport);
+      const count = this.#batch(keys, outcomes.length, costs, now, COMMIT | REPORT);
       for (let nth = 0; nth < count; nth++) {
-        outcomes.push(this.#outcome(this.#bytes[this.#admittedAt + nth] === 1, (this.#batchAt >>> 3) + 4 * nth));
+        outcomes.push(this.#outcome(this.#bytes[ADMITTED + nth] === 1, OUT / 8 + 4 * nth));
       }
     }
     return outcomes;
@@ -143,12 +126,12 @@ export class Table implements KeyTable {
 
   stats(): LocalStats {
     return {
-      keys: this.#core.keysHeld(),
+      keys: this.#core.keysHeld.value,
       maxKeys: this.#maxKeys,
       bytes: this.#core.memory.buffer.byteLength,
-      deniedNew: this.#core.timesDenied(),
-      allowedNew: this.#core.timesAllowed(),
-      evicted: this.#core.timesEvicted(),
+      deniedNew: this.#core.deniedNew.value,
+      allowedNew: this.#core.allowedNew.value,
+      evicted: this.#core.keysEvicted.value,
     };
   }
 
@@ -163,14 +146,14 @@ export class Table implements KeyTable {
     this.#renewViews();
     const forms = this.#words;
     const floats = this.#floats;
-    const most = Math.min(keys.length - start, this.#batchMax);
+    const most = Math.min(keys.length - start, BATCH_MAX);
     let offset = 0;
     let count = 0;
     for (; count < most; count++) {
       const form = this.#keys.write(keys[start + count] as LocalKey, offset);
       if (form === NO_ROOM) break;
-      forms[this.#formsAt + count] = form;
-      floats[this.#costsAt + count] = costs === undefined ? 1 : (costs[start + count] as number);
+      forms[FORMS / 4 + count] = form;
+      floats[COSTS / 8 + count] = costs === undefined ? 1 : (costs[start + count] as number);
       offset += ((form >>> 2) + 9) & ~7;
     }
     this.#core.decideBatch(count, now, mode);
@@ -180,7 +163,7 @@ export class Table implements KeyTable {
 
   #answer(admitted: number): Outcome {
     this.#renewViews();
-    return this.#outcome(admitted !== 0, this.#outAt);
+    return this.#outcome(admitted !== 0, OUT / 8);
   }
 
   #outcome(admitted: boolean, at: number): Outcome {
@@ -196,8 +179,9 @@ export class Table implements KeyTable {
   /** A memory that is not shared leaves empty views behind when it grows. */
   #renewViews(): void {
     if (this.#floats.length > 0) return;
-    this.#floats = new Float64Array(this.#core.memory.buffer);
-    this.#words = new Uint32Array(this.#core.memory.buffer);
-    this.#bytes = new Uint8Array(this.#core.memory.buffer);
+    const { memory, callAt } = this.#core;
+    this.#floats = new Float64Array(memory.buffer, callAt.value, KEY / 8);
+    this.#words = new Uint32Array(memory.buffer, callAt.value, KEY / 4);
+    this.#bytes = new Uint8Array(memory.buffer, callAt.value, KEY);
   }
 }

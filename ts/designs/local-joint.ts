@@ -29,10 +29,6 @@ export class JointTable implements KeyTable {
     return this.#join((table) => table.refund(key, now, count));
   }
 
-  reset(key: LocalKey, now: number): Joint {
-    return this.#join((table) => table.reset(key, now));
-  }
-
   takeMany(keys: readonly LocalKey[], now: number, costs: readonly number[] | undefined, into: Uint8Array): void {
     for (const [nth, { admitted }] of this.decideMany(keys, now, costs).entries()) into[nth] = admitted ? 1 : 0;
   }

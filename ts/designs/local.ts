@@ -108,7 +108,7 @@ function maxKeysFor(policy: Policy, wanted: number | undefined): number {
 
 /** What the table says to a call. */
 export function answer(table: KeyTable, key: LocalKey, op: Op, now: number): Answer {
-  if (op[0] === "reset") return locally(table.reset(key, now));
+  if (op[0] === "reset") return locally(table.refund(key, now, Number.POSITIVE_INFINITY));
   if (op[0] === "refund") return locally(table.refund(key, now, op[1]));
   return locally(table.decide(key, now, op[1], op[0] === "take"));
 }
