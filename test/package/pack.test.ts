@@ -158,11 +158,11 @@ describe("an installed sluice", async () => {
     expect((await import(/* @vite-ignore */ pathToFileURL(bundle).href)).answers).toEqual([true, true, false]);
   });
 
-  // What it weighs today, so that it doesn't grow unseen. The goals are 12 and 8. The core is 5.1 of
+  // What it weighs today, so that it doesn't grow unseen. The goals are 12 and 8. The core is 4.1 of
   // it; asc's shrinkLevel 1 would save 0.2, and make each decision 8 to 20 % slower.
   for (const [what, names, kB] of [
-    ["the root entry, every design", "*", 23.2],
-    ["local() with one policy", "{ createLimiter, local, tokenBucket }", 13.5],
+    ["the root entry, every design", "*", 21.7],
+    ["local() with one policy", "{ createLimiter, local, tokenBucket }", 12.1],
   ] as const) {
     test(`weighs at most ${kB} kB gzipped, WASM included: ${what}`, async () => {
       const { outputFiles } = await build({
