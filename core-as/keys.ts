@@ -51,7 +51,10 @@ export function decideKey(form: u32, now: f64, cost: f64, mode: u32): bool {
   return decideEntry(fingerprintAt(keyAt, form), now, cost, mode, changetype<Cells>(outAt));
 }
 
-/** Gives `count` tokens back to the key at `keyAt`, all of them if it is Infinity, and decides on a cost of 1 without taking it. */
+/**
+ * Gives `count` tokens back to the key at `keyAt`, or all if it is Infinity, and decides on a cost
+ * of 1 without taking it.
+ */
 export function refundKey(form: u32, now: f64, count: f64): bool {
   const fingerprint = fingerprintAt(keyAt, form);
   refundEntry(fingerprint, now, count);

@@ -31,8 +31,8 @@ export const BATCH_MAX = 64;
 
 // Where a call and its host leave things for each other, in bytes behind the core's `callAt`:
 //
-// ╒══════════════════════════ for each of BATCH_MAX keys ══════════════════════════╕
-// │ out f64 × 4 … │ cost f64 … │ fingerprint u64 … │ form u32 … │ admitted u8 … │ policy f64 × 4 │ key u8 …, a tag
+// ╒═══════════════════════ for each of BATCH_MAX keys ═══════════════════════╕
+// │ out f64 × 4 … │ cost f64 … │ fingerprint u64 … │ form u32 … │ admitted u8 … │ policy f64 × 4 │ keys u8 … │
 
 /** Decisions: [admitted, remaining, retryAfterMs, resetMs]. A call on one key writes the first. */
 export const OUT = 0;
