@@ -53,6 +53,22 @@ describe.each(Object.keys(cores))("a full table of one page: %s", (name) => {
     );
   });
 
+  test.each(Object.keys(policies))("has room again for whoever comes once a key got all back: %s", (which) => {
+    const policy = policies[which] as Policy;
+    const costs = fc.array(fc.integer({ min: 1, max: policy.capacity }), { minLength: 1, maxLength: 40 });
+    fc.assert(
+      fc.property(costs, fc.nat(), fc.boolean(), (costs, which, reset) => {
+        const table = openTable(name, policy, { maxKeys: costs.length });
+        for (const [nth, cost] of costs.entries()) expect(table.take(keyOf(nth), START, cost)).toBe(true);
+        const nth = which % costs.length;
+        table.refund(keyOf(nth), START, reset ? Number.POSITIVE_INFINITY : (costs[nth] as number));
+        expect(table.take(keyOf(costs.length), START, 1)).toBe(true);
+        expect(table.take(keyOf(costs.length + 1), START, 1)).toBe(false);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
   test.each(Object.keys(policies))("admits new keys and does not remember them: %s", (which) => {
     const policy = policies[which] as Policy;
     fc.assert(
