@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { overLedgers } from "../ts/holders/over-ledgers.ts";
 import {
   createLimiter,
   exact,
@@ -11,17 +12,17 @@ import {
 } from "../ts/index.ts";
 
 const policy = tokenBucket({ rate: 10, per: "1m", burst: 20 });
-const link: Link = { durability: { mode: "strict" }, ask: () => new Promise(() => {}) };
+const link: Link = { ...overLedgers, durability: { mode: "strict" }, ask: () => new Promise(() => {}) };
 const make = (options: unknown) => () => createLimiter(options as LimiterOptions);
 const remote = { policy, design: exact(), link, onUnreachable: "deny" };
 
 describe("createLimiter says what is wrong with", () => {
   const cases: [what: string, options: unknown, message: RegExp][] = [
-    ["no options", undefined, /^createLimiter must be an object with policy, plan, endpoints, name, design/],
+    ["no options", undefined, /^createLimiter must be an object with policy, name, design, clock, plan, endpoints/],
     [
       "an option it has not",
       { policy, polcy: 1 },
-      /^createLimiter has no option "polcy"; allowed: policy, plan, endpoints, name/,
+      /^createLimiter has no option "polcy"; allowed: policy, name, design, clock/,
     ],
     ["a missing policy", {}, /^policy must be made by tokenBucket, .*; got undefined$/],
     ["a policy's text", { policy: "tokenBucket:rate=1" }, /^policy must be made by .*; got "tokenBucket:rate=1"$/],

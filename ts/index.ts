@@ -5,14 +5,23 @@ export const createLimiter = limiterFor(ambient);
 
 export type * from "./contract.ts";
 export type { LimiterOptions } from "./create-limiter.ts";
+export type {
+  Design,
+  ExactDesign,
+  LeaseDesign,
+  LocalDesign,
+  OptimisticDesign,
+  ShardedDesign,
+} from "./designs/design.ts";
 export { type ExactOptions, exact } from "./designs/exact.ts";
 export { type LeaseOptions, lease } from "./designs/lease.ts";
-export { type LocalDesign, type LocalOptions, local } from "./designs/local.ts";
+export type { ClosableLink, Link, PlacedLink } from "./designs/link.ts";
+export { type LocalOptions, local } from "./designs/local.ts";
 export { type OptimisticOptions, optimistic } from "./designs/optimistic.ts";
 export { type ShardedOptions, sharded } from "./designs/sharded.ts";
 export { LimiterError, type LimiterErrorCode } from "./errors.ts";
 export { lazy, reserve, strict } from "./ledger/durability.ts";
-export type { Carry, ClosableLink, Durability, Link, PlacedLink } from "./ledger/messages.ts";
+export type { Carry, Durability, Ledgers } from "./ledger/messages.ts";
 export type { Duration } from "./policies/duration.ts";
 export { type FixedWindowOptions, fixedWindow } from "./policies/fixed-window.ts";
 export { parsePolicy } from "./policies/parse.ts";

@@ -1,31 +1,37 @@
-import type { Ambient, Decision, LimitOptions, LocalKey, LocalLimiter, LocalStats, Op, Policy } from "./contract.ts";
+import type {
+  Ambient,
+  Bounds,
+  Decision,
+  LimitOptions,
+  LocalKey,
+  LocalLimiter,
+  LocalStats,
+  Op,
+  Policy,
+} from "./contract.ts";
 import { checkKey } from "./core/key-bytes.ts";
 import type { KeyTable } from "./core/table.ts";
-import type { Holder } from "./designs/design.ts";
-import { answer, locally } from "./designs/local.ts";
+import { answer, boundsOf, locally } from "./designs/local.ts";
 import { badOption, requireInteger } from "./errors.ts";
-import { costOf, KeyedLimiter } from "./limiter.ts";
-import { plainTerms } from "./link/terms.ts";
+import { checkCosts, costOf, KeyedLimiter } from "./limiter.ts";
 
 /** The limiter over tables of this process: whatever can be asked without a promise. */
 export class TableLimiter extends KeyedLimiter implements LocalLimiter {
+  readonly #capacity: number;
   readonly #open: () => KeyTable;
   #opened: KeyTable | undefined;
 
-  constructor(name: string, policies: readonly Policy[], ambient: Ambient, holder: Holder, open: () => KeyTable) {
-    super(name, policies, ambient, holder, plainTerms(policies));
+  constructor(name: string, policies: readonly Policy[], ambient: Ambient, open: () => KeyTable) {
+    super(name, policies, ambient);
+    this.#capacity = (policies[0] as Policy).capacity;
     this.#open = open;
   }
 
-  override policiesOf(): readonly Policy[] {
-    return this.policies;
-  }
-
-  override decide(key: LocalKey, options?: LimitOptions): Decision {
+  decide(key: LocalKey, options?: LimitOptions): Decision {
     return this.#decide(key, ["take", costOf(options)]);
   }
 
-  override limitSync(key: LocalKey, options?: LimitOptions): Decision {
+  limitSync(key: LocalKey, options?: LimitOptions): Decision {
     return this.decide(key, options);
   }
 
@@ -34,12 +40,12 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
     return this.#table().take(key, this.now(), cost);
   }
 
-  override limitMany(keys: readonly LocalKey[], costs?: readonly number[]): Decision[] {
+  limitMany(keys: readonly LocalKey[], costs?: readonly number[]): Decision[] {
     checkBatch(keys, costs);
     const now = this.now();
     return this.#table()
       .decideMany(keys, now, costs)
-      .map((outcome) => this.decision(locally(outcome), true, now));
+      .map((outcome) => this.decision(locally(outcome), now, this.#capacity));
   }
 
   allowMany(keys: readonly LocalKey[], costs?: readonly number[], into = new Uint8Array(keys.length)): Uint8Array {
@@ -49,7 +55,7 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
     return into;
   }
 
-  override stats(): LocalStats {
+  stats(): LocalStats {
     return this.#table().stats();
   }
 
@@ -58,13 +64,17 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
     this.#opened = undefined;
   }
 
-  protected override async ask(key: LocalKey, opOf: () => Op): Promise<Decision> {
+  protected boundsAt(pops = 1): Bounds {
+    return boundsOf(this.policies, pops);
+  }
+
+  protected async ask(key: LocalKey, opOf: () => Op): Promise<Decision> {
     return this.#decide(key, opOf());
   }
 
   #decide(key: LocalKey, op: Op): Decision {
     const now = this.now();
-    return this.decision(answer(this.#table(), key, op, now), op[0] === "take", now);
+    return this.decision(answer(this.#table(), key, op, now), now, this.#capacity);
   }
 
   /** The table, opened late: Workers have no randomness before the first request. */
@@ -77,9 +87,7 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
 }
 
 function checkBatch(keys: readonly LocalKey[], costs: readonly number[] | undefined): void {
-  if (costs !== undefined && costs.length !== keys.length) {
-    throw badOption("costs", costs, `an array of ${keys.length}, a cost for each key`);
-  }
+  checkCosts(keys, costs);
   for (const cost of costs ?? []) requireInteger("cost", cost, 1, Number.MAX_SAFE_INTEGER);
   for (const key of keys) checkKey(key);
 }

@@ -3,10 +3,12 @@ import type { Ambient, Decision } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
 import { limiterFor } from "../../ts/create-limiter.ts";
 import { type LeaseOptions, lease } from "../../ts/designs/lease.ts";
+import type { Link } from "../../ts/designs/link.ts";
+import { overLedgers } from "../../ts/holders/over-ledgers.ts";
 import { fixedWindow, tokenBucket } from "../../ts/index.ts";
 import { Keeper } from "../../ts/ledger/keeper.ts";
 import { memoryStore } from "../../ts/ledger/memory-store.ts";
-import type { Durability, LedgerRequest, Link } from "../../ts/ledger/messages.ts";
+import type { Durability, LedgerRequest } from "../../ts/ledger/messages.ts";
 import { FakeAmbient, seeded } from "../support/fake-ambient.ts";
 
 const bucket = tokenBucket({ rate: 1, per: "1d", burst: 100 });
@@ -39,6 +41,7 @@ class World {
   ) {
     const { onUnreachable = "deny", ...rest } = options;
     const link: Link = {
+      ...overLedgers,
       durability: this.#durability,
       ask: async (address, request) => {
         this.requests.push(request);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Decision, Limiter } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
 import { type LimiterOptions, limiterFor } from "../../ts/create-limiter.ts";
+import { overLedgers } from "../../ts/holders/over-ledgers.ts";
 import { lease, optimistic, strict, tokenBucket } from "../../ts/index.ts";
 import { Keeper } from "../../ts/ledger/keeper.ts";
 import { memoryStore } from "../../ts/ledger/memory-store.ts";
@@ -36,6 +37,7 @@ class World {
       policy,
       design: optimistic({ every: 100, blind: 500 }),
       link: {
+        ...overLedgers,
         durability: strict(),
         ask: async (address, request) => {
           if (this.cut) return new Promise<LedgerReply>(() => {});

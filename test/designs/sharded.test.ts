@@ -2,11 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { PolicySpec } from "../../ts/contract.ts";
 import { limiterFor } from "../../ts/create-limiter.ts";
+import type { Link } from "../../ts/designs/link.ts";
 import { sharded } from "../../ts/designs/sharded.ts";
-import { Width } from "../../ts/designs/sharded-auto.ts";
-import { splitPolicies } from "../../ts/designs/sharded-split.ts";
+import { overLedgers } from "../../ts/holders/over-ledgers.ts";
+import { Width } from "../../ts/holders/sharded-auto.ts";
+import { splitPolicies } from "../../ts/holders/sharded-split.ts";
 import { fixedWindow, slidingWindow, tokenBucket } from "../../ts/index.ts";
-import type { Link } from "../../ts/ledger/messages.ts";
 import { policyOf } from "../../ts/policies/spec.ts";
 import { FakeAmbient } from "../support/fake-ambient.ts";
 
@@ -54,7 +55,7 @@ describe("a static split", () => {
   });
 });
 
-const link: Link = { durability: { mode: "strict" }, ask: () => new Promise(() => {}) };
+const link: Link = { ...overLedgers, durability: { mode: "strict" }, ask: () => new Promise(() => {}) };
 const shared = { link, onUnreachable: "deny" as const, policy: tokenBucket({ rate: 10, burst: 100 }) };
 const createLimiter = limiterFor(new FakeAmbient(1_700_000_000_000));
 

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from "vitest";
+import type { Link, PlacedLink } from "../../ts/designs/link.ts";
 import { embedded, type LedgerServer, serveLedger } from "../../ts/hosts/node.ts";
 import { regional, remote } from "../../ts/hosts/remote.ts";
 import { createLimiter, exact, lease, sharded, tokenBucket } from "../../ts/index.ts";
-import type { Link, PlacedLink } from "../../ts/ledger/messages.ts";
 
 const policy = tokenBucket({ rate: 1, per: "1d", burst: 100 });
 const deny = { policy, onUnreachable: "deny", deadline: "20s" } as const;

@@ -133,7 +133,7 @@ test("a new window starts at nothing", async () => {
 });
 
 test("without a ledger, a hit is the first or one too many, as was chosen", async () => {
-  const link = { durability: embedded().durability, ask: () => Promise.reject(new Error("cut")) };
+  const link = { ...embedded(), ask: () => Promise.reject(new Error("cut")) };
   for (const [onUnreachable, hits] of [
     ["allow", 1],
     ["deny", 2 ** 40],

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { LedgerReply, LedgerRequest, Link } from "../../ts/ledger/messages.ts";
+import type { LedgerReply, LedgerRequest, Ledgers } from "../../ts/ledger/messages.ts";
 import { Courier } from "../../ts/link/courier.ts";
 import { FakeAmbient, seeded, settle } from "../support/fake-ambient.ts";
 
@@ -13,8 +13,8 @@ function echo(request: LedgerRequest): LedgerReply {
   return { v: 1, outcomes };
 }
 
-function courierOver(ask: Link["ask"], ambient: FakeAmbient, deadlineMs = 1000): Courier {
-  const link: Link = { durability: { mode: "strict" }, ask };
+function courierOver(ask: Ledgers["ask"], ambient: FakeAmbient, deadlineMs = 1000): Courier {
+  const link: Ledgers = { durability: { mode: "strict" }, ask };
   return new Courier({
     link,
     ambient,

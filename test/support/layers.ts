@@ -9,7 +9,9 @@ const BASE = ["contract", "errors"];
 const ARITHMETIC = [...BASE, "key", "core", "policies"];
 const LEDGER = [...ARITHMETIC, "ledger"];
 const DESIGNS = [...LEDGER, "link", "designs"];
-const HOSTS = [...DESIGNS, "middle"];
+/** What links bring, and the root entry does without: whatever asks ledgers. */
+const HOLDERS = [...DESIGNS, "holders"];
+const HOSTS = [...HOLDERS, "middle"];
 const LAYERS: Record<string, readonly string[]> = {
   contract: [],
   errors: ["contract"],
@@ -20,6 +22,7 @@ const LAYERS: Record<string, readonly string[]> = {
   link: LEDGER,
   middle: [...LEDGER, "link"],
   designs: DESIGNS,
+  holders: [...DESIGNS, "limiter.ts"],
   limiter: DESIGNS,
   index: [...DESIGNS, "limiter", "hosts/ambient.ts"],
   hosts: HOSTS,
@@ -36,7 +39,7 @@ const LAYERS: Record<string, readonly string[]> = {
 const SIBLINGS: Record<string, { shared: readonly string[]; gather: readonly string[] }> = {
   policies: { shared: ["duration.ts", "reduce.ts", "spec.ts"], gather: ["spec.ts"] },
   designs: {
-    shared: ["design.ts", "at-ledger.ts", "lease-holder.ts", "terms.ts"],
+    shared: ["design.ts", "link.ts", "terms.ts"],
     gather: [],
   },
   hosts: {

@@ -1,8 +1,9 @@
 import { instantiate } from "../../ts/core/instantiate.ts";
+import type { Link } from "../../ts/designs/link.ts";
+import { overLedgers } from "../../ts/holders/over-ledgers.ts";
 import { strict } from "../../ts/ledger/durability.ts";
 import { Keeper } from "../../ts/ledger/keeper.ts";
 import { memoryStore } from "../../ts/ledger/memory-store.ts";
-import type { Link } from "../../ts/ledger/messages.ts";
 
 /** Ledgers in memory, by the platform's own clock, where nothing of a server's runtime may be imported. */
 export function memoryLink(): Link {
@@ -15,5 +16,5 @@ export function memoryLink(): Link {
     later: (ms, callback) => void setTimeout(callback, ms),
     instantiate,
   });
-  return { durability, ask: (address, request) => keeper.ask(address, request) };
+  return { ...overLedgers, durability, ask: (address, request) => keeper.ask(address, request) };
 }

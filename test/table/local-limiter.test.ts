@@ -2,8 +2,8 @@ import { getHeapStatistics } from "node:v8";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Decision, LocalKey } from "../../ts/contract.ts";
+import { limiterFor } from "../../ts/create-limiter.ts";
 import { createLimiter, fixedWindow, local, slidingWindow, tokenBucket } from "../../ts/index.ts";
-import { plainTerms } from "../../ts/link/terms.ts";
 import { cores, openTable } from "../support/cores.ts";
 import { FakeAmbient } from "../support/fake-ambient.ts";
 import { keyOf } from "../support/model.ts";
@@ -123,20 +123,14 @@ test("a closed limiter answers nothing", async () => {
 
 test("the seed is drawn at the first call and not before", () => {
   let drawn = 0;
-  const policy = tokenBucket({ rate: 1 });
-  const holder = local().hold({
-    name: "seeded",
-    policies: [policy],
-    terms: plainTerms([policy]),
-    ambient: Object.assign(new FakeAmbient(START), {
-      random: () => {
-        drawn += 1;
-      },
-    }),
-    instantiate: cores["shared memory"] as () => ReturnType<(typeof cores)[string]>,
-  });
+  const random = () => {
+    drawn += 1;
+  };
+  const limiter = limiterFor(Object.assign(new FakeAmbient(START), { random }))({ policy: bucket, design: local() });
   expect(drawn).toBe(0);
-  holder.table?.().take("a", START, 1);
+  limiter.allow("a");
+  expect(drawn).toBe(1);
+  limiter.allow("b");
   expect(drawn).toBe(1);
 });
 

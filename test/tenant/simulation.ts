@@ -1,11 +1,13 @@
 // Tenants in simulated time: the real limiters, supervisor and ledgers, over a network, disks and
 // processes that fail between any two steps, all from one seed. What is admitted is noted where
 // it is decided, and judged by checkers that know policies from their specs alone.
+
 import type { Decision, Limiter } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
 import { limiterFor } from "../../ts/create-limiter.ts";
 import { exact } from "../../ts/designs/exact.ts";
 import { lease } from "../../ts/designs/lease.ts";
+import { overLedgers } from "../../ts/holders/over-ledgers.ts";
 import { memoryChildren } from "../../ts/ledger/children.ts";
 import { reserve, strict } from "../../ts/ledger/durability.ts";
 import { Keeper } from "../../ts/ledger/keeper.ts";
@@ -202,6 +204,7 @@ class Run {
       deadline: 500,
       name: "sim",
       link: {
+        ...overLedgers,
         durability: durability === "strict" ? strict() : reserve(5),
         plans: plansOf(),
         ask: (_, request) => this.#network.carry(nth, request, (received) => this.#host.serve(received)),

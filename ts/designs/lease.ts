@@ -1,11 +1,9 @@
 import { requireInteger, requireKnown } from "../errors.ts";
 import { TTL_MS_MAX } from "../ledger/leases.ts";
-import { defaultTtlMs, TTL_MS_MIN } from "../link/lease-hold.ts";
-import { Shares } from "../link/share.ts";
+import { TTL_MS_MIN } from "../link/lease-hold.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
-import { type Design, remoteOf } from "./design.ts";
-import { LeaseHolder } from "./lease-holder.ts";
-import { blockOf, requireBlock } from "./terms.ts";
+import type { LeaseDesign } from "./design.ts";
+import { blockOf } from "./terms.ts";
 
 export interface LeaseOptions {
   /** Tokens per lease, a positive integer up to the policy's capacity; or "adaptive", unless given. */
@@ -17,9 +15,6 @@ export interface LeaseOptions {
   ttl?: Duration;
 }
 
-/** After how many ttls without a word a PoP takes from its share. */
-const BLIND_TTLS = 2;
-
 /**
  * Grants each PoP a block of tokens, and lets it spend them alone.
  *
@@ -29,28 +24,9 @@ const BLIND_TTLS = 2;
  *
  * @throws {RangeError} an option is unknown or out of range
  */
-export function lease(options: LeaseOptions = {}): Design {
+export function lease(options: LeaseOptions = {}): LeaseDesign {
   requireKnown("lease", options, ["block", "ttl"]);
-  const tokens = blockOf(options.block);
   const { ttl } = options;
-  const given = ttl === undefined ? undefined : requireInteger("ttl", toMs("ttl", ttl), TTL_MS_MIN, TTL_MS_MAX);
-  return {
-    kind: "lease",
-    needsLink: true,
-    takesPlans: true,
-    needsPops: "to share",
-    hold(context) {
-      const { policies, instantiate } = context;
-      const remote = remoteOf(context, "lease");
-      const block = requireBlock(tokens, policies);
-      const ttlMs = given ?? defaultTtlMs(policies);
-      const share = remote.onUnreachable === "share" && {
-        pops: remote.pops,
-        blindMs: BLIND_TTLS * ttlMs,
-        overdraftPerMs: 0,
-        shares: new Shares(policies, remote.pops, instantiate),
-      };
-      return new LeaseHolder(context, remote, { ttlMs, block, alone: share || undefined });
-    },
-  };
+  const ttlMs = ttl === undefined ? undefined : requireInteger("ttl", toMs("ttl", ttl), TTL_MS_MIN, TTL_MS_MAX);
+  return { kind: "lease", block: blockOf(options.block), ttlMs };
 }

@@ -1,8 +1,9 @@
-import type { Bounds, LocalKey, Op, Outcome, Policy } from "../contract.ts";
+import type { Ambient, Bounds, LocalKey, Op, Outcome, Policy } from "../contract.ts";
+import type { CoreExports } from "../core/exports.ts";
 import { type KeyTable, keyBytesMost, keysMost, Table, type WhenFull } from "../core/table.ts";
 import { badOption, requireInteger, requireKnown } from "../errors.ts";
 import type { Joint } from "../policies/all-of.ts";
-import type { Answer, Design } from "./design.ts";
+import type { Answer, LocalDesign } from "./design.ts";
 import { JointTable } from "./local-joint.ts";
 
 const MAX_KEYS_DEFAULT = 1_000_000;
@@ -30,11 +31,6 @@ export interface LocalOptions {
   whenFull?: WhenFull;
 }
 
-/** The design of a limiter within this process. */
-export interface LocalDesign extends Design {
-  readonly kind: "local";
-}
-
 /**
  * One process decides alone, at once and without a promise.
  *
@@ -52,42 +48,30 @@ export function local(options: LocalOptions = {}): LocalDesign {
   if (!["deny-new", "allow-new", "evict-fullest"].includes(whenFull)) {
     throw badOption("whenFull", whenFull, '"deny-new", "allow-new" or "evict-fullest"');
   }
-  return {
-    kind: "local",
-    needsLink: false,
-    hold({ policies, instantiate, ambient }) {
-      const most = policies.map((policy) => maxKeysFor(policy, maxKeys));
-      let table: KeyTable | undefined;
-      const open = () => {
-        table ??= tableOf(
-          policies,
-          policies.map((policy, nth) => {
-            const options = { maxKeys: most[nth] as number, whenFull, random: ambient.random };
-            return new Table(instantiate(), policy, options);
-          }),
-        );
-        return table;
-      };
-      return {
-        table: open,
-        ask: async (address, op, now) => answer(open(), address, op, now),
-        bounds: ({ pops = 1 }) => boundsOf(policies, pops),
-        stats: () => open().stats(),
-        close: async () => {
-          table = undefined;
-        },
-      };
-    },
+  return { kind: "local", maxKeys, whenFull };
+}
+
+/**
+ * What opens the keys' table: one for each policy.
+ * @throws {RangeError} so many keys don't fit into a table of one of the policies
+ */
+export function opensTable(
+  { maxKeys, whenFull }: LocalDesign,
+  policies: readonly Policy[],
+  { random }: Ambient,
+  instantiate: () => CoreExports,
+): () => KeyTable {
+  const most = policies.map((policy) => maxKeysFor(policy, maxKeys));
+  return () => {
+    const tables = policies.map(
+      (policy, nth) => new Table(instantiate(), policy, { maxKeys: most[nth] as number, whenFull, random }),
+    );
+    return tables.length > 1 ? new JointTable(policies, tables) : (tables[0] as Table);
   };
 }
 
-function tableOf(policies: readonly Policy[], tables: Table[]): KeyTable {
-  const [only] = tables;
-  return only && tables.length === 1 ? only : new JointTable(policies, tables);
-}
-
 /** Every other PoP admits as much again; a crash forgets what was used. */
-function boundsOf(policies: readonly Policy[], pops: number): Bounds {
+export function boundsOf(policies: readonly Policy[], pops: number): Bounds {
   const capacity = Math.min(...policies.map((policy) => policy.capacity));
   return {
     overshoot: (pops - 1) * capacity,

@@ -1,11 +1,9 @@
 import { badOption, requireInteger, requireKnown } from "../errors.ts";
 import { TTL_MS_MAX } from "../ledger/leases.ts";
 import { TTL_MS_MIN } from "../link/lease-hold.ts";
-import { Shares } from "../link/share.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
-import { type Design, remoteOf } from "./design.ts";
-import { LeaseHolder } from "./lease-holder.ts";
-import { blockOf, rateOf, requireBlock } from "./terms.ts";
+import type { OptimisticDesign } from "./design.ts";
+import { blockOf } from "./terms.ts";
 
 export interface OptimisticOptions {
   /** τ: how often a PoP tells a key's ledger what it admitted; "1s" unless given. */
@@ -37,39 +35,14 @@ export interface OptimisticOptions {
  *
  * @throws {RangeError} an option is unknown or out of range
  */
-export function optimistic(options: OptimisticOptions = {}): Design {
+export function optimistic(options: OptimisticOptions = {}): OptimisticDesign {
   requireKnown("optimistic", options, ["every", "blind", "overdraft", "maxUnsynced", "block"]);
   const everyMs = requireInteger("every", toMs("every", options.every ?? "1s"), 1, TTL_MS_MAX);
   const blind = toMs("blind", options.blind ?? Math.min(Math.max(5 * everyMs, TTL_MS_MIN), TTL_MS_MAX));
   const blindMs = requireInteger("blind", blind, TTL_MS_MIN, TTL_MS_MAX);
   if (everyMs > blindMs) throw badOption("every", everyMs, `at most blind, ${blindMs} ms`);
-  const { overdraft = 1, maxUnsynced } = options;
+  const { overdraft = 1, maxUnsynced = Number.POSITIVE_INFINITY } = options;
   if (!(overdraft >= 0 && overdraft <= 1)) throw badOption("overdraft", overdraft, "a number from 0 to 1");
-  const unsynced = maxUnsynced === undefined ? Number.POSITIVE_INFINITY : maxUnsynced;
-  if (maxUnsynced !== undefined) requireInteger("maxUnsynced", maxUnsynced, 1, Number.MAX_SAFE_INTEGER);
-  const tokens = blockOf(options.block);
-  return {
-    kind: "optimistic",
-    needsLink: true,
-    needsPops: "always",
-    hold(context) {
-      const { policies, instantiate } = context;
-      const remote = remoteOf(context, "optimistic");
-      const { pops } = remote;
-      const rate = Math.min(...policies.map(rateOf));
-      const alone = {
-        pops,
-        blindMs,
-        overdraftPerMs: overdraft * rate * (1 - 1 / pops),
-        shares: remote.onUnreachable === "share" ? new Shares(policies, pops, instantiate) : undefined,
-      };
-      const block = requireBlock(tokens, policies);
-      return new LeaseHolder(context, remote, {
-        ttlMs: blindMs,
-        block,
-        alone,
-        eager: { everyMs, maxUnsynced: unsynced },
-      });
-    },
-  };
+  if (options.maxUnsynced !== undefined) requireInteger("maxUnsynced", maxUnsynced, 1, Number.MAX_SAFE_INTEGER);
+  return { kind: "optimistic", everyMs, blindMs, overdraft, maxUnsynced, block: blockOf(options.block) };
 }

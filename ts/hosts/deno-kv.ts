@@ -1,10 +1,12 @@
 // Ledgers in Deno KV, for Deno Deploy: isolates come and go there, several at a time, and share
 // no disk. The store is the only thing that they have in common.
+
 import { instantiate } from "../core/instantiate.ts";
+import type { ClosableLink } from "../designs/link.ts";
 import { badOption } from "../errors.ts";
+import { overLedgers } from "../holders/over-ledgers.ts";
 import { CasKeeper, type CasStore } from "../ledger/cas-keeper.ts";
 import { strict } from "../ledger/durability.ts";
-import type { ClosableLink } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
 import { HOLDER_MS, type HolderState, parseState } from "../ledger/state.ts";
 
@@ -52,6 +54,7 @@ export function denoKv(kv: Kv): ClosableLink {
     instantiate,
   });
   return {
+    ...overLedgers,
     durability: strict(),
     ask: (address, request) => keeper.ask(address, request).catch(errorReply),
     close: async () => keeper.close(),

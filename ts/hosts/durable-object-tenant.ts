@@ -1,12 +1,15 @@
 // A Durable Object for each tenant, with a facet for each of its endpoints: a child of its own, with
 // its own SQLite, which nobody can reach but through the tenant's object.
+
 import * as workers from "cloudflare:workers";
 import { instantiate } from "../core/instantiate.ts";
+import type { Link } from "../designs/link.ts";
 import { badOption, LimiterError, requireInteger, requireKnown } from "../errors.ts";
+import { overLedgers } from "../holders/over-ledgers.ts";
 import { type Children, sqlChildren } from "../ledger/children.ts";
 import { strict } from "../ledger/durability.ts";
 import { Keeper } from "../ledger/keeper.ts";
-import type { Allotment, ChildReply, Durability, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
+import type { Allotment, ChildReply, Durability, LedgerReply, LedgerRequest } from "../ledger/messages.ts";
 import { HOLDER_MS } from "../ledger/state.ts";
 import { CHILDREN_MAX, Supervisor } from "../ledger/supervisor.ts";
 import { safe } from "../link/address.ts";
@@ -171,6 +174,7 @@ export function tenants(namespace: LedgerNamespace, options: TenantsOptions = {}
   const { durability = strict(), childrenMax } = options;
   if (childrenMax !== undefined) requireInteger("childrenMax", childrenMax, 1, CHILDREN_MAX);
   return {
+    ...overLedgers,
     durability,
     plans: plansOf(childrenMax, true),
     async ask(_, request) {

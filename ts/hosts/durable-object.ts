@@ -1,10 +1,13 @@
 // One ledger per Durable Object: a single writer with its own SQLite, addressed by key.
+
 import * as workers from "cloudflare:workers";
 import { instantiate } from "../core/instantiate.ts";
+import type { Link, PlacedLink } from "../designs/link.ts";
 import { badOption, requireKnown } from "../errors.ts";
+import { overLedgers } from "../holders/over-ledgers.ts";
 import { strict } from "../ledger/durability.ts";
 import { Keeper } from "../ledger/keeper.ts";
-import type { Durability, LedgerReply, LedgerRequest, Link, PlacedLink } from "../ledger/messages.ts";
+import type { Durability, LedgerReply, LedgerRequest, Ledgers } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
 import { HOLDER_MS } from "../ledger/state.ts";
 import type { LedgerStore } from "../ledger/store.ts";
@@ -99,7 +102,7 @@ export class MiddleObject extends workers.DurableObject {
   }
 
   /** The way home; override it where the binding of LedgerObject isn't called LEDGER. */
-  protected home(env: unknown): Link {
+  protected home(env: unknown): Ledgers {
     return durableObject((env as { LEDGER: LedgerNamespace }).LEDGER);
   }
 
@@ -136,13 +139,17 @@ export function durableObject(namespace: LedgerNamespace, options: DurableObject
   requireNamespace("durableObject's namespace", namespace, "LedgerObject, such as env.LEDGER");
   requireKnown("durableObject", options, ["durability", "middle"]);
   const { durability = strict(), middle } = options;
-  const link: Link = { durability, ask: (address, request) => ask(namespace, address, address, request), outlive };
+  const link: Link = {
+    ...overLedgers,
+    durability,
+    outlive,
+    ask: (address, request) => ask(namespace, address, address, request),
+  };
   if (middle === undefined) return link;
   requireNamespace("middle", middle, "MiddleObject, such as env.MIDDLE");
   const at = (place: string): Link => ({
-    durability,
+    ...link,
     middle: true,
-    outlive,
     ask: (address, request) => ask(middle, JSON.stringify([place, address]), address, request),
   });
   const placed: PlacedLink = { ...link, at };

@@ -1,13 +1,16 @@
 // Ledgers in this process, for a single machine: all keys in one SQLite file, or in memory.
 // Node, Bun and Deno differ in nothing but where their SQLite comes from.
+
 import { clearInterval, setImmediate, setInterval, setTimeout } from "node:timers";
 import { instantiate } from "../core/instantiate.ts";
+import type { ClosableLink } from "../designs/link.ts";
 import { badOption, requireInteger, requireKnown } from "../errors.ts";
+import { overLedgers } from "../holders/over-ledgers.ts";
 import { memoryChildren, sqlChildren } from "../ledger/children.ts";
 import { strict } from "../ledger/durability.ts";
 import { Keeper } from "../ledger/keeper.ts";
 import { memoryStore } from "../ledger/memory-store.ts";
-import type { ClosableLink, Durability } from "../ledger/messages.ts";
+import type { Durability } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
 import { sqlStore } from "../ledger/sql-store.ts";
 import { HOLDER_MS } from "../ledger/state.ts";
@@ -70,6 +73,7 @@ export function embeddedOn(sqlite: () => SqliteClass) {
     const sweeping = setInterval(() => sweep().catch(() => {}), SWEEP_MS);
     sweeping.unref();
     return {
+      ...overLedgers,
       durability,
       plans: plansOf(childrenMax),
       ask: (address, request) =>

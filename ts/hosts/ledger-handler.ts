@@ -1,13 +1,13 @@
 // Serves the ledgers behind a link over HTTP, as a fetch handler that fits any server. Whatever
 // comes in is a stranger's until its token is checked, and may be nonsense even then.
 import { badOption, requireKnown } from "../errors.ts";
-import type { LedgerReply, LedgerRequest, Link, PlanRequest } from "../ledger/messages.ts";
+import type { LedgerReply, LedgerRequest, Ledgers, PlanRequest } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
 import { ADDRESS_MAX, ASKS_MAX, BODY_BYTES_MAX, isToken, TOKEN_ALLOWED, type WireReply } from "./wire.ts";
 
 export interface LedgerHandlerOptions {
   /** The ledgers to serve, such as embedded(). */
-  link: Link;
+  link: Ledgers;
   /** What callers must show. null: whoever reaches the handler may decide, reset and refund. */
   token: string | null;
 }
@@ -113,7 +113,7 @@ function asksIn(text: string): unknown[] {
   return body.asks;
 }
 
-async function answer(link: Link, ask: unknown): Promise<LedgerReply> {
+async function answer(link: Ledgers, ask: unknown): Promise<LedgerReply> {
   try {
     const { address, request } = (ask ?? {}) as { address?: unknown; request?: unknown };
     if (typeof address !== "string" || address === "" || address.length > ADDRESS_MAX) {

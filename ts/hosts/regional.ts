@@ -1,6 +1,8 @@
+import type { ClosableLink } from "../designs/link.ts";
 import { badOption, requireInteger, requireKnown } from "../errors.ts";
+import { overLedgers } from "../holders/over-ledgers.ts";
 import { TTL_MS_MAX } from "../ledger/leases.ts";
-import type { Link } from "../ledger/messages.ts";
+import type { Ledgers } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
 import { TTL_MS_MIN } from "../link/lease-hold.ts";
 import { Middle } from "../middle/middle.ts";
@@ -9,7 +11,7 @@ import { ambient } from "./ambient.ts";
 
 export interface RegionalOptions {
   /** The way to the ledgers that it leases from, such as remote(url). It stays yours to close. */
-  home: Link;
+  home: Ledgers;
   /** How long it leases tokens for, 500 ms to 5 min; unless given 1 s, or as long as its holders' leases. */
   ttl?: Duration;
   /** Longest that a call waits for home; "500ms" unless given, less than the deadline of those who ask here. */
@@ -22,13 +24,14 @@ export interface RegionalOptions {
  *
  * @throws {RangeError} an option is missing, unknown or out of range
  */
-export function regional(options: RegionalOptions): Link & { close(): Promise<void> } {
+export function regional(options: RegionalOptions): ClosableLink {
   requireKnown("regional", options, ["home", "ttl", "deadline"]);
   const { home, ttl } = options;
   if (typeof home?.ask !== "function") throw badOption("home", home, "a link, such as remote(url)");
   const ttlMs = ttl === undefined ? undefined : requireInteger("ttl", toMs("ttl", ttl), TTL_MS_MIN, TTL_MS_MAX);
   const middle = new Middle({ home, ambient, ttlMs, deadlineMs: toMs("deadline", options.deadline ?? "500ms") });
   return {
+    ...overLedgers,
     durability: home.durability,
     middle: true,
     ask: (address, request) => middle.ask(address, request).catch(errorReply),

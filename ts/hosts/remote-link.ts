@@ -1,7 +1,9 @@
 // The link to ledgers that another process serves, over HTTP.
+import type { ClosableLink } from "../designs/link.ts";
 import { badOption, LimiterError, requireInteger, requireKnown } from "../errors.ts";
+import { overLedgers } from "../holders/over-ledgers.ts";
 import { strict } from "../ledger/durability.ts";
-import type { ClosableLink, Durability, LedgerReply, LedgerRequest } from "../ledger/messages.ts";
+import type { Durability, LedgerReply, LedgerRequest } from "../ledger/messages.ts";
 import { CHILDREN_MAX } from "../ledger/supervisor.ts";
 import { plansOf } from "../link/terms.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
@@ -56,6 +58,7 @@ export function remoteFor(outgoing: Outgoing) {
     const timeoutMs = toMs("timeout", options.timeout ?? "5s");
     const poster = new Poster(outgoing, endpointOf(url), options.token, timeoutMs);
     return {
+      ...overLedgers,
       durability: options.durability ?? strict(),
       // Whether the served ledgers can is theirs to say.
       plans: plansOf(options.childrenMax),

@@ -1,10 +1,10 @@
 import { badOption, requireInteger, requireKnown } from "../errors.ts";
-import type { Link } from "../ledger/messages.ts";
+import type { Ledgers } from "../ledger/messages.ts";
 import { ledgerHandler } from "./ledger-handler.ts";
 
 export interface ServeOptions {
   /** The ledgers to serve, such as embedded(). It stays yours to close. */
-  link: Link;
+  link: Ledgers;
   /** Any free one unless given. */
   port?: number;
   /** The address to listen on; "127.0.0.1" unless given: only this machine. */

@@ -51,7 +51,7 @@ export function limiterStore(options: LimiterStoreOptions = {}): LimiterStore {
     return made;
   };
   return {
-    localKeys: !design?.needsLink,
+    localKeys: design === undefined || design.kind === "local",
     prefix: name,
     init({ windowMs }) {
       made = createLimiter({ ...options, policy: fixedWindow({ limit: HITS_MAX, window: windowMs }) });

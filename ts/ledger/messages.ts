@@ -162,8 +162,8 @@ export interface LedgerReply {
   error?: { code: "request" | "storage" | "protocol" | "closed" | "children_max"; message: string };
 }
 
-/** How a design reaches ledgers. Made by a host, for example durableObject(env.LEDGER). */
-export interface Link {
+/** The way to ledgers: the half of a link that carries requests. */
+export interface Ledgers {
   /** What the ledgers commit, and when; "strict" if they were not told. */
   readonly durability: Durability;
   /** Present if what it reaches are middle ledgers, which hold tokens for others too: see docs/sharded.md. */
@@ -177,15 +177,4 @@ export interface Link {
   ask(address: string, request: LedgerRequest): Promise<LedgerReply>;
   /** Keeps work going that nobody waits for, where it would end with the request that began it. */
   outlive?(work: Promise<unknown>): void;
-  /** Gives up what the link holds. */
-  close?(): Promise<void>;
-}
-
-/** A link that holds something. */
-export type ClosableLink = Link & Required<Pick<Link, "close">>;
-
-/** A link that also reaches middle ledgers, which stand between here and the ledgers; see docs/sharded.md. */
-export interface PlacedLink extends Link {
-  /** The link to the middle ledgers at a place of that name. */
-  at(place: string): Link;
 }

@@ -3,7 +3,7 @@
 // commit serve all of them. Nobody waits beyond the deadline, or for a ledger known to be gone.
 import type { Ambient } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
-import type { Carry, LeaseReply, LeaseRequest, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
+import type { Carry, LeaseReply, LeaseRequest, LedgerReply, LedgerRequest, Ledgers } from "../ledger/messages.ts";
 import { errorOf } from "../ledger/replies.ts";
 import type { TermsOf } from "../ledger/terms.ts";
 import { Breaker } from "./breaker.ts";
@@ -18,7 +18,7 @@ export interface LeaseKeeper {
 }
 
 export interface CourierOptions {
-  link: Link;
+  link: Ledgers;
   ambient: Pick<Ambient, "monotonic" | "schedule">;
   /** This holder's id. */
   holder: string;

@@ -1,6 +1,6 @@
 import type { Ambient } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
-import { type LedgerReply, type LedgerRequest, type Link, PEEK, RESET, TAKE } from "../ledger/messages.ts";
+import { type LedgerReply, type LedgerRequest, type Ledgers, PEEK, RESET, TAKE } from "../ledger/messages.ts";
 import { Courier } from "../link/courier.ts";
 import { holderId } from "../link/holder-id.ts";
 import { LEASE_ONLY } from "../link/lane.ts";
@@ -13,7 +13,7 @@ import { Pool } from "./pool.ts";
 /** What a middle ledger is made of. */
 export interface MiddleOptions {
   /** The way home: to the ledgers that it leases from. */
-  home: Link;
+  home: Ledgers;
   ambient: Ambient;
   /** How long it leases tokens for; 1 s unless given, or as long as its holders' own leases. */
   ttlMs?: number | undefined;

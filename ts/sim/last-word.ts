@@ -1,4 +1,6 @@
-import type { LedgerRequest, Link, PlacedLink } from "../ledger/messages.ts";
+import type { Link } from "../designs/link.ts";
+import { overLedgers } from "../holders/over-ledgers.ts";
+import type { LedgerRequest, Ledgers } from "../ledger/messages.ts";
 
 /** The last word that a holder has heard over its link, and how old that is. */
 export class LastWord {
@@ -12,15 +14,16 @@ export class LastWord {
     this.#now = now;
   }
 
-  /** A link whose answers are listened to. */
-  over(link: Link & Partial<PlacedLink>): Link & Partial<PlacedLink> {
-    const { at } = link;
+  /** A link to those ledgers whose answers are listened to. */
+  over(ledgers: Ledgers & { at?(place: string): Ledgers }): Link {
+    const { at } = ledgers;
     return {
-      ...link,
+      ...overLedgers,
+      ...ledgers,
       ask: (address, request) => {
         const name = nameOf(request);
         if (!this.#asked.has(name)) this.#asked.set(name, this.#now());
-        const answer = link.ask(address, request);
+        const answer = ledgers.ask(address, request);
         answer.then(
           () => this.#hear(name),
           () => {},

@@ -1,5 +1,5 @@
 import { LimiterError } from "../errors.ts";
-import type { Durability, LedgerReply, LedgerRequest, Link } from "../ledger/messages.ts";
+import type { Durability, LedgerReply, LedgerRequest, Ledgers } from "../ledger/messages.ts";
 import { errorReply } from "../ledger/replies.ts";
 import { Middle } from "../middle/middle.ts";
 import type { Machine } from "./clocks.ts";
@@ -42,8 +42,8 @@ export class MiddleHosts {
     return [...this.#running.keys()];
   }
 
-  /** A holder's link to the middle ledger at that place. */
-  link(holder: number, place: string): Link {
+  /** A holder's way to the middle ledger at that place. */
+  link(holder: number, place: string): Ledgers {
     if (!this.#running.has(place)) this.#start(place);
     const { toMiddles, durability } = this.#options;
     return {

@@ -1,6 +1,7 @@
 // What a simulated run is told, and what it tells.
 import type { Bounds, Policy } from "../contract.ts";
-import type { Design, OnUnreachable } from "../designs/design.ts";
+import type { Design } from "../designs/design.ts";
+import type { OnUnreachable } from "../designs/link.ts";
 import type { Durability } from "../ledger/messages.ts";
 import type { Demand } from "./demand.ts";
 

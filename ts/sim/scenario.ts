@@ -1,7 +1,8 @@
 // A scenario is a run in plain words: what a line of the command says, and what a seed draws.
-import type { Design, OnUnreachable } from "../designs/design.ts";
+import type { Design } from "../designs/design.ts";
 import { exact } from "../designs/exact.ts";
 import { lease } from "../designs/lease.ts";
+import type { OnUnreachable } from "../designs/link.ts";
 import { optimistic } from "../designs/optimistic.ts";
 import { type ShardedOptions, sharded } from "../designs/sharded.ts";
 import { lazy, reserve, strict } from "../ledger/durability.ts";

@@ -1,8 +1,9 @@
 // Runs limiters against ledgers in simulated time: the very same code as in production, over a
 // network, clocks, disks and callers that misbehave as they are told to, all from one seed.
+
 import type { Decision, Limiter } from "../contract.ts";
 import { limiterFor } from "../create-limiter.ts";
-import type { PlacedLink } from "../ledger/messages.ts";
+import type { LedgerRequest } from "../ledger/messages.ts";
 import { type Admission, clairvoyant, overshootOf } from "./checkers.ts";
 import { Machine } from "./clocks.ts";
 import { type Call, callsOf, GREEDY } from "./demand.ts";
@@ -140,13 +141,15 @@ class Simulation {
     const { policies, design, durability, onUnreachable, pops, slots = pops, regions = 0 } = this.#options;
     const machine = this.#machine(true);
     const word = new LastWord(() => this.#world.now);
-    const home: PlacedLink = {
+    const home = {
       durability,
-      ask: (address, request) => this.#network.carry(nth, request, (received) => this.#ledger.serve(address, received)),
-      at: (place) => this.#middles.link(nth, place),
+      ask: (address: string, request: LedgerRequest) =>
+        this.#network.carry(nth, request, (received) => this.#ledger.serve(address, received)),
+      at: (place: string) => this.#middles.link(nth, place),
     };
     const link = regions > 0 ? this.#middles.link(nth, `region ${nth % regions}`) : home;
-    const remote = design.needsLink ? { link: word.over(link), onUnreachable, pops: slots, deadline: DEADLINE_MS } : {};
+    const remote =
+      design.kind !== "local" ? { link: word.over(link), onUnreachable, pops: slots, deadline: DEADLINE_MS } : {};
     const limiter = limiterFor(machine)({ policy: policies, design, name: "sim", ...remote });
     return { machine, limiter, word, waiting: 0 };
   }

@@ -1,5 +1,6 @@
 import type { Bounds, Op, Policy } from "../contract.ts";
 import { LeaseTable } from "../core/lease-table.ts";
+import type { Answer } from "../designs/design.ts";
 import type { LeaseReply, LeaseRequest } from "../ledger/messages.ts";
 import { SILENT_MS_MAX } from "../ledger/rights.ts";
 import { addressesOf } from "../link/address.ts";
@@ -7,7 +8,7 @@ import { LEASE_ONLY } from "../link/lane.ts";
 import type { Hold, Terms } from "../link/lease-hold.ts";
 import { TabledHold } from "../link/tabled-hold.ts";
 import { AtLedger } from "./at-ledger.ts";
-import type { Answer, Holder, HolderContext, Remote } from "./design.ts";
+import type { Holder, HolderContext } from "./holder.ts";
 
 /** Keys that are leased at most; calls on others are decided at the ledger. */
 const HOLDS_MAX = 100_000;
@@ -42,17 +43,17 @@ export class LeaseHolder implements Holder {
   /** When the next round must have been. */
   #roundBy = 0;
 
-  constructor(context: HolderContext, remote: Remote, terms: Terms) {
-    const { name, policies, ambient, instantiate } = context;
+  constructor(context: HolderContext, terms: Terms) {
+    const { name, policies, ambient, instantiate, pops, link } = context;
     this.#addressOf = addressesOf(name);
     this.#policies = policies;
     this.#ambient = ambient;
     this.#instantiate = instantiate;
     this.#terms = terms;
-    this.#pops = remote.pops;
-    this.#middle = remote.link.middle === true;
-    this.#outlive = remote.link.outlive?.bind(remote.link);
-    this.#ledger = new AtLedger(context, remote, DENIALS_MAX, {
+    this.#pops = pops;
+    this.#middle = link.middle === true;
+    this.#outlive = link.outlive?.bind(link);
+    this.#ledger = new AtLedger(context, DENIALS_MAX, {
       request: (address) => this.#request(address),
       arrived: (address, request, reply, sentAt) => this.#arrived(address, request, reply, sentAt),
     });
@@ -132,7 +133,7 @@ export class LeaseHolder implements Holder {
     return { ...answer, retryAfterMs: Math.min(answer.retryAfterMs ?? Number.POSITIVE_INFINITY, retryAfterMs) };
   }
 
-  bounds({ pops = this.#pops }: { pops: number | undefined }): Bounds {
+  bounds(pops = this.#pops): Bounds {
     const capacity = Math.min(...this.#policies.map((policy) => policy.capacity));
     const { ttlMs, block = capacity, alone } = this.#terms;
     const overdraft = alone ? Math.floor(alone.overdraftPerMs * alone.blindMs * Math.min(pops, alone.pops)) : 0;

@@ -1,4 +1,5 @@
 import type { Bounds, Op, Outcome, Policy } from "../contract.ts";
+import type { Answer } from "../designs/design.ts";
 import { LimiterError } from "../errors.ts";
 import { type Durability, type LedgerReply, OUTCOME_CELLS, PEEK, REFUND, RESET, TAKE } from "../ledger/messages.ts";
 import type { Terms, TermsOf } from "../ledger/terms.ts";
@@ -9,7 +10,7 @@ import type { Delivery } from "../link/lane.ts";
 import { allOf } from "../policies/all-of.ts";
 import { envelope } from "../policies/envelope.ts";
 import { policyOf } from "../policies/spec.ts";
-import type { Answer, HolderContext, Remote } from "./design.ts";
+import type { HolderContext } from "./holder.ts";
 
 const KINDS = { take: TAKE, peek: PEEK, refund: REFUND, reset: RESET };
 
@@ -25,14 +26,14 @@ export class AtLedger {
   #cached = 0;
   #fallback = 0;
 
-  constructor({ policies, terms, ambient }: HolderContext, remote: Remote, denialsMax: number, leases?: LeaseKeeper) {
+  constructor(context: HolderContext, denialsMax: number, leases?: LeaseKeeper) {
+    const { policies, terms, ambient, link, deadlineMs, carry, onError } = context;
     this.#policies = policies;
     this.#terms = terms;
     this.#monotonic = () => ambient.monotonic();
-    this.#durability = remote.link.durability;
-    this.failsOpen = remote.onUnreachable === "allow";
+    this.#durability = link.durability;
+    this.failsOpen = context.onUnreachable === "allow";
     this.#denials = new Denials(denialsMax);
-    const { link, deadlineMs, carry, onError } = remote;
     const holder = holderId(ambient);
     this.courier = new Courier({ link, ambient, holder, terms, carry, deadlineMs, leases, onError });
   }

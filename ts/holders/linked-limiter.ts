@@ -1,0 +1,71 @@
+import type { Ambient, Bounds, Decision, Key, LimitOptions, Op, Policy } from "../contract.ts";
+import type { Answer } from "../designs/design.ts";
+import { LimiterError } from "../errors.ts";
+import type { TermsOf } from "../ledger/terms.ts";
+import { checkCosts, costOf, KeyedLimiter } from "../limiter.ts";
+import type { Holder } from "./holder.ts";
+
+/** The limiter over a holder: it may have to ask, and so makes promises. */
+export class LinkedLimiter extends KeyedLimiter {
+  readonly #holder: Holder;
+  readonly #terms: TermsOf;
+  readonly #counts = { admitted: 0, denied: 0 };
+  #closing: Promise<void> | undefined;
+
+  constructor(name: string, policies: readonly Policy[], ambient: Ambient, holder: Holder, terms: TermsOf) {
+    super(name, policies, ambient);
+    this.#holder = holder;
+    this.#terms = terms;
+  }
+
+  decide(key: Key, options?: LimitOptions): Decision | Promise<Decision> {
+    const cost = costOf(options);
+    this.assertOpen();
+    const encoded = this.#terms.encode(key);
+    const atHand = this.#holder.atHand?.(encoded, cost);
+    return atHand ? this.#decided(encoded, atHand, true) : this.#ask(encoded, ["take", cost]);
+  }
+
+  override policiesOf(key: Key): readonly Policy[] {
+    return this.#terms.ofKey(this.#terms.encode(key)).policies;
+  }
+
+  limitSync(): Decision {
+    throw new LimiterError("unsupported", "limitSync needs local(); use decide");
+  }
+
+  limitMany(keys: readonly Key[], costs?: readonly number[]): Promise<Decision[]> {
+    checkCosts(keys, costs);
+    return Promise.all(keys.map((key, index) => this.limit(key, costs && { cost: costs[index] as number })));
+  }
+
+  stats(): Record<string, number> {
+    return { ...this.#counts, ...this.#holder.stats() };
+  }
+
+  override close(): Promise<void> {
+    this.#closing ??= super.close().then(() => this.#holder.close());
+    return this.#closing;
+  }
+
+  protected boundsAt(pops: number | undefined): Bounds {
+    return this.#holder.bounds(pops);
+  }
+
+  protected async ask(key: Key, opOf: () => Op): Promise<Decision> {
+    this.assertOpen();
+    return this.#ask(this.#terms.encode(key), opOf());
+  }
+
+  async #ask(encoded: string, op: Op): Promise<Decision> {
+    return this.#decided(encoded, await this.#holder.ask(encoded, op), op[0] === "take");
+  }
+
+  /** The time is read here: an answer may have taken a while, and its durations count from its arrival. */
+  #decided(encoded: string, answer: Answer, takes: boolean): Decision {
+    const { capacity } = this.#terms.ofKey(encoded).policies[0] as Policy;
+    const decision = this.decision(answer, this.now(), capacity);
+    if (takes) this.#counts[answer.admitted ? "admitted" : "denied"]++;
+    return decision;
+  }
+}
