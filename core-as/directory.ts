@@ -25,7 +25,7 @@ export let evicted: u32 = 0;
 export function openDirectory(): bool {
   spare = reserve(PAGES_MAX * PAGE_BYTES, 16);
   directory = reserve(4, 4);
-  const first = newGroup(1, 0);
+  const first = newGroup(0);
   if (!spare || !directory || !first) return false;
   setGroup(0, first);
   return true;
@@ -104,7 +104,7 @@ function scatterAll(group: Group, sibling: Group | null, end: usize): usize {
 function split(group: Group, fingerprint: u64): Group | null {
   const bits = group.depth;
   if (bits == depth && !doubleDirectory()) return null;
-  const sibling = newGroup(1, bits + 1);
+  const sibling = newGroup(bits + 1);
   if (!sibling) return null;
   const kept = (PAGES_MAX + 1) >> 1;
   for (let index = kept; index < PAGES_MAX; index++) sibling.setPage(index - kept + 1, group.page(index));

@@ -26,12 +26,11 @@ export function takeFixed(policy: Cells, state: Cells, now: f64, cost: f64, comm
   return admitted;
 }
 
-/** Writes `out` for a call that takeFixed has just decided. */
+/** Writes the rest of `out` for a call that takeFixed has just decided. */
 export function reportFixed(policy: Cells, state: Cells, out: Cells, now: f64, cost: f64, admitted: bool): void {
   const limit = policy[0];
   const start = Math.floor(now / policy[1]) * policy[1];
   const untilEnd = start + policy[1] - now;
-  out[0] = admitted ? 1 : 0;
   out[1] = Math.max(limit - usedIn(state, start), 0);
   out[2] = admitted ? 0 : cost > limit ? -1 : untilEnd;
   out[3] = untilEnd;

@@ -94,8 +94,8 @@ export class Group {
 let nextGroup: usize = 0;
 let groupsEnd: usize = 0;
 
-/** A group of `pages` empty pages; null if there is no memory left. */
-export function newGroup(pages: u32, depth: u32): Group | null {
+/** A group of one empty page; null if there is no memory left. */
+export function newGroup(depth: u32): Group | null {
   if (nextGroup == groupsEnd) {
     nextGroup = reserve(PAGE_BYTES, PAGE_BYTES);
     groupsEnd = nextGroup ? nextGroup + PAGE_BYTES : 0;
@@ -104,8 +104,7 @@ export function newGroup(pages: u32, depth: u32): Group | null {
   const group = changetype<Group>(nextGroup);
   nextGroup += GROUP_BYTES;
   group.set(0, depth, 0);
-  while (group.pages < pages) if (!addPage(group)) return null;
-  return group;
+  return addPage(group) ? group : null;
 }
 
 /** Adds an empty page, without moving any key into it; false if the group or the memory has no room for it. */
@@ -158,11 +157,21 @@ export let fullest: usize = 0;
 /** Looks through the entries of a page. */
 export function survey(page: usize): void {
   surveyed = 0;
+  let soon: f64 = Infinity;
+  let least: f64 = Infinity;
   const end = page + slots * entryBytes;
   for (let entry = page; entry < end; entry += entryBytes) {
     if (!load<u64>(entry)) continue;
-    if (!surveyed || load<f64>(entry, 8) < load<f64>(soonest, 8)) soonest = entry;
-    if (!surveyed || usedOf(entry) < usedOf(fullest)) fullest = entry;
     surveyed += 1;
+    const at = load<f64>(entry, 8);
+    if (at < soon) {
+      soon = at;
+      soonest = entry;
+    }
+    const used = usedOf(entry);
+    if (used < least) {
+      least = used;
+      fullest = entry;
+    }
   }
 }

@@ -14,6 +14,7 @@ export function take(kind: u32, policy: Cells, state: Cells, now: f64, cost: f64
 
 /** Writes `out` for a call that `take` has just decided. */
 export function report(kind: u32, policy: Cells, state: Cells, out: Cells, now: f64, cost: f64, admitted: bool): void {
+  out[0] = admitted ? 1 : 0;
   if (kind == TOKEN_BUCKET) reportBucket(policy, state, out, now, cost, admitted);
   else if (kind == FIXED_WINDOW) reportFixed(policy, state, out, now, cost, admitted);
   else reportSliding(policy, state, out, now, cost, admitted);

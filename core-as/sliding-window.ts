@@ -17,13 +17,18 @@ function slot(policy: Cells, state: Cells, nth: f64): f64 {
   return 3 + 2 * at;
 }
 
+/** Where the oldest run begins. */
+function oldestIn(state: Cells): f64 {
+  return 3 + 2 * state[1];
+}
+
 /** The first ms at which a run of step `index` counts no more. */
 function expiry(policy: Cells, index: f64): f64 {
   return (index + 1) * policy[2] - 1 + policy[1];
 }
 
 function dropOldest(policy: Cells, state: Cells): void {
-  state[0] -= state[slot(policy, state, 0) + 1];
+  state[0] -= state[oldestIn(state) + 1];
   state[1] = state[1] + 1 == policy[3] ? 0 : state[1] + 1;
   state[2] -= 1;
 }
@@ -32,18 +37,18 @@ function dropOldest(policy: Cells, state: Cells): void {
 // Runs of a later step mean that the clock was set back while nobody ran. They merge, so that
 // the ring never holds two runs of one step and its room suffices.
 function settle(policy: Cells, state: Cells, now: f64): void {
-  while (state[2] > 0 && expiry(policy, state[slot(policy, state, 0)]) <= now) dropOldest(policy, state);
+  while (state[2] > 0 && expiry(policy, state[oldestIn(state)]) <= now) dropOldest(policy, state);
+  if (state[2] == 0) return;
   const step = Math.floor(now / policy[2]);
-  while (state[2] > 1 && state[slot(policy, state, state[2] - 2)] >= step) {
-    const newest = slot(policy, state, state[2] - 1);
+  let newest = slot(policy, state, state[2] - 1);
+  while (state[2] > 1) {
     const before = slot(policy, state, state[2] - 2);
+    if (state[before] < step) break;
     state[before + 1] += state[newest + 1];
     state[2] -= 1;
+    newest = before;
   }
-  if (state[2] > 0) {
-    const newest = slot(policy, state, state[2] - 1);
-    state[newest] = Math.min(state[newest], step);
-  }
+  state[newest] = Math.min(state[newest], step);
 }
 
 function append(policy: Cells, state: Cells, step: f64, cost: f64): void {
@@ -74,10 +79,9 @@ export function takeSliding(policy: Cells, state: Cells, now: f64, cost: f64, co
   return admitted;
 }
 
-/** Writes `out` for a call that takeSliding has just decided. */
+/** Writes the rest of `out` for a call that takeSliding has just decided. */
 export function reportSliding(policy: Cells, state: Cells, out: Cells, now: f64, cost: f64, admitted: bool): void {
   const limit = policy[0];
-  out[0] = admitted ? 1 : 0;
   out[1] = Math.max(limit - state[0], 0);
   out[2] = admitted ? 0 : cost > limit ? -1 : untilFreed(policy, state, now, state[0] + cost - limit);
   out[3] = Math.max(slidingEnd(policy, state) - now, 0);
@@ -85,10 +89,9 @@ export function reportSliding(policy: Cells, state: Cells, out: Cells, now: f64,
 
 /** Ms until the oldest runs have given back `count`. */
 function untilFreed(policy: Cells, state: Cells, now: f64, count: f64): f64 {
-  let freed: f64 = 0;
   let nth: f64 = 0;
-  let at = slot(policy, state, nth);
-  freed += state[at + 1];
+  let at = oldestIn(state);
+  let freed = state[at + 1];
   while (freed < count) {
     nth += 1;
     at = slot(policy, state, nth);
@@ -102,7 +105,7 @@ export function refundSliding(policy: Cells, state: Cells, now: f64, count: f64)
   settle(policy, state, now);
   let left = count;
   while (left > 0 && state[2] > 0) {
-    const oldest = slot(policy, state, 0);
+    const oldest = oldestIn(state);
     if (state[oldest + 1] > left) {
       state[oldest + 1] -= left;
       state[0] -= left;

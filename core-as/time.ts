@@ -34,7 +34,9 @@ function moveOn(epochMs: f64): void {
     base = epochMs;
   } else {
     const spans = Math.floor(now / span);
-    epoch = <u32>((<f64>epoch + spans) % <f64>EPOCHS);
+    const moved = <f64>epoch + spans;
+    // Not by %, which WASM has not for f64.
+    epoch = <u32>(moved - Math.floor(moved / EPOCHS) * EPOCHS);
     base += spans * span;
   }
   now = epochMs - base;

@@ -26,14 +26,13 @@ export function takeBucket(policy: Cells, state: Cells, nowMs: f64, cost: f64, c
   return admitted;
 }
 
-/** Writes `out` for a call that takeBucket has just decided. */
+/** Writes the rest of `out` for a call that takeBucket has just decided. */
 export function reportBucket(policy: Cells, state: Cells, out: Cells, nowMs: f64, cost: f64, admitted: bool): void {
   const p = policy[0];
   const full = policy[2];
   const price = cost * policy[1];
   const now = nowMs * p;
   const tat = clamp(state[0], now, full);
-  out[0] = admitted ? 1 : 0;
   out[1] = Math.floor((full - (tat - now)) / policy[1]);
   out[2] = admitted ? 0 : price > full ? -1 : Math.ceil((tat + price - now - full) / p);
   out[3] = Math.ceil((tat - now) / p);

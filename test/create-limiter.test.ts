@@ -55,7 +55,7 @@ describe("createLimiter says what is wrong with", () => {
     ],
     ["another choice for a lost link", { ...remote, onUnreachable: "open" }, /^onUnreachable must be "deny"/],
     ["a deadline that is none", { ...remote, deadline: "soon" }, /^deadline must be a duration .*; got "soon"$/],
-    ["a carry that is none", { ...remote, carry: "all" }, /^carry must be "share", "used" or "reset"; got "all"$/],
+    ["a carry that is none", { ...remote, carry: "all" }, /^carry must be "share" or "used" or "reset"; got "all"$/],
     ["an onError that is none", { ...remote, onError: "log" }, /^onError must be a function; got "log"$/],
   ];
   for (const [what, options, message] of cases) {

@@ -92,7 +92,7 @@ export interface Clock {
 export interface Ambient extends Clock {
   /** Ms since some moment, never set back. */
   monotonic(): number;
-  /** Calls back after `ms`; the returned function cancels. */
+  /** Calls back after `ms`, however many; the returned function cancels. */
   schedule(ms: number, callback: () => void): () => void;
   /** Fills `bytes` with random ones. */
   random(bytes: Uint8Array): void;

@@ -37,10 +37,16 @@ function show(value: unknown): string {
 }
 
 /** `value` if it is an integer in min..max, else a RangeError that names `option`. */
-export function requireInteger(option: string, value: unknown, min: number, max: number): number {
+export function requireInteger(option: string, value: unknown, min = 1, max = Number.MAX_SAFE_INTEGER): number {
   if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) {
     throw badOption(option, value, `an integer in ${min}..${max}`);
   }
+  return value;
+}
+
+/** `value` if it is among `choices`, else a RangeError that names `option`. */
+export function requireOneOf<T extends string>(option: string, value: T, choices: readonly T[]): T {
+  if (!choices.includes(value)) throw badOption(option, value, choices.map((choice) => `"${choice}"`).join(" or "));
   return value;
 }
 

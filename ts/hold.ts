@@ -37,7 +37,7 @@ class OpenHold implements Hold {
     this.decision = taken.decision;
     this.#held = taken.decision.success ? taken.cost : 0;
     if (!taken.decision.success) {
-      takes.close(taken);
+      taken.close();
       this.#settled = Promise.resolve(0);
       return;
     }
@@ -65,7 +65,7 @@ class OpenHold implements Hold {
   async #settle(actual: number): Promise<number> {
     this.#stop();
     const held = this.#held;
-    if (held > 0) this.#takes.close(this.#taken);
+    if (held > 0) this.#taken.close();
     if (actual > held) return held + (await this.#takeMore(actual - held));
     return held - (await this.#takes.giveBack(this.#taken, held - actual));
   }
@@ -74,7 +74,7 @@ class OpenHold implements Hold {
   async #expire(): Promise<void> {
     const held = this.#held;
     this.#held = 0;
-    this.#takes.close(this.#taken);
+    this.#taken.close();
     await this.#takes.giveBack(this.#taken, held);
   }
 

@@ -5,14 +5,7 @@ export const createLimiter = limiterFor(ambient);
 
 export type * from "./contract.ts";
 export type { LimiterOptions } from "./create-limiter.ts";
-export type {
-  Design,
-  ExactDesign,
-  LeaseDesign,
-  LocalDesign,
-  OptimisticDesign,
-  ShardedDesign,
-} from "./designs/design.ts";
+export type { Design, LinkedDesign, LocalDesign } from "./designs/design.ts";
 export { type ExactOptions, exact } from "./designs/exact.ts";
 export { type LeaseOptions, lease } from "./designs/lease.ts";
 export type { ClosableLink, Link, PlacedLink } from "./designs/link.ts";

@@ -6,12 +6,11 @@ import type {
   LocalKey,
   LocalLimiter,
   LocalStats,
-  Op,
+  Outcome,
   Policy,
 } from "./contract.ts";
 import { checkKey } from "./core/key-bytes.ts";
 import type { KeyTable } from "./core/table.ts";
-import { answer, boundsOf, locally } from "./designs/local.ts";
 import { badOption, requireInteger } from "./errors.ts";
 import { checkCosts, costOf, KeyedLimiter } from "./limiter.ts";
 
@@ -28,15 +27,27 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
   }
 
   decide(key: LocalKey, options?: LimitOptions): Decision {
-    return this.#decide(key, ["take", costOf(options)]);
+    return this.#decide(key, options, true);
   }
 
   limitSync(key: LocalKey, options?: LimitOptions): Decision {
-    return this.decide(key, options);
+    return this.#decide(key, options, true);
+  }
+
+  async peek(key: LocalKey, options?: LimitOptions): Promise<Decision> {
+    return this.#decide(key, options, false);
+  }
+
+  async refund(key: LocalKey, count: number): Promise<Decision> {
+    return this.#refund(key, requireInteger("count", count));
+  }
+
+  async reset(key: LocalKey): Promise<Decision> {
+    return this.#refund(key, Number.POSITIVE_INFINITY);
   }
 
   allow(key: LocalKey, cost = 1): boolean {
-    if (cost !== 1) requireInteger("cost", cost, 1, Number.MAX_SAFE_INTEGER);
+    if (cost !== 1) requireInteger("cost", cost);
     return this.#table().take(key, this.now(), cost);
   }
 
@@ -45,7 +56,7 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
     const now = this.now();
     return this.#table()
       .decideMany(keys, now, costs)
-      .map((outcome) => this.decision(locally(outcome), now, this.#capacity));
+      .map((outcome) => this.#decided(outcome, now));
   }
 
   allowMany(keys: readonly LocalKey[], costs?: readonly number[], into = new Uint8Array(keys.length)): Uint8Array {
@@ -64,17 +75,32 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
     this.#opened = undefined;
   }
 
+  /** Every other PoP admits as much again; a crash forgets what was used. */
   protected boundsAt(pops = 1): Bounds {
-    return boundsOf(this.policies, pops);
+    const capacity = Math.min(...this.policies.map((policy) => policy.capacity));
+    return {
+      overshoot: (pops - 1) * capacity,
+      stranded: 0,
+      stalenessMs: 0,
+      roundTripsPerAdmit: 0,
+      writesPerAdmit: 0,
+      crash: { overshoot: capacity, lost: 0 },
+    };
   }
 
-  protected async ask(key: LocalKey, opOf: () => Op): Promise<Decision> {
-    return this.#decide(key, opOf());
-  }
-
-  #decide(key: LocalKey, op: Op): Decision {
+  #decide(key: LocalKey, options: LimitOptions | undefined, commit: boolean): Decision {
+    const cost = costOf(options);
     const now = this.now();
-    return this.decision(answer(this.#table(), key, op, now), now, this.#capacity);
+    return this.#decided(this.#table().decide(key, now, cost, commit), now);
+  }
+
+  #refund(key: LocalKey, count: number): Decision {
+    const now = this.now();
+    return this.#decided(this.#table().refund(key, now, count), now);
+  }
+
+  #decided(outcome: Outcome, now: number): Decision {
+    return this.decision(outcome, "local", now, this.#capacity);
   }
 
   /** The table, opened late: Workers have no randomness before the first request. */
@@ -88,6 +114,6 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
 
 function checkBatch(keys: readonly LocalKey[], costs: readonly number[] | undefined): void {
   checkCosts(keys, costs);
-  for (const cost of costs ?? []) requireInteger("cost", cost, 1, Number.MAX_SAFE_INTEGER);
+  for (const cost of costs ?? []) requireInteger("cost", cost);
   for (const key of keys) checkKey(key);
 }

@@ -20,6 +20,8 @@ export interface Taken {
   /** The key's account, and what had been given back to it when this was asked for. */
   account: Account;
   before: number;
+  /** To be called once, when it is settled. */
+  close(): void;
 }
 
 /** What is given back to a key while takes on it are open. */
@@ -37,24 +39,24 @@ export class Takes {
     this.#source = source;
   }
 
-  /** Takes `cost` tokens; `close` it when it is settled. @throws {RangeError} bad key or cost */
+  /** Takes `cost` tokens. @throws {RangeError} bad key or cost */
   async take(key: Key, cost: number): Promise<Taken> {
     const address = encodeKey(key);
     const account = this.#accounts.get(address) ?? { open: 0, givenBack: 0 };
     this.#accounts.set(address, account);
     account.open++;
-    const [before, askedAt] = [account.givenBack, this.#source.ambient.monotonic()];
+    const close = () => {
+      if (--account.open === 0) this.#accounts.delete(address);
+    };
+    const before = account.givenBack;
+    const askedAt = this.#source.ambient.monotonic();
     try {
       const decision = await this.#source.limit(key, { cost });
-      return { key, cost, decision, askedAt, answeredAt: this.#source.ambient.now(), account, before };
+      return { key, cost, decision, askedAt, answeredAt: this.#source.ambient.now(), account, before, close };
     } catch (error) {
-      this.#close(key, account);
+      close();
       throw error;
     }
-  }
-
-  close({ key, account }: Taken): void {
-    this.#close(key, account);
   }
 
   /**
@@ -75,10 +77,6 @@ export class Takes {
     account.givenBack += back;
     await this.#source.refund(taken.key, back);
     return back;
-  }
-
-  #close(key: Key, account: Account): void {
-    if (--account.open === 0) this.#accounts.delete(encodeKey(key));
   }
 }
 

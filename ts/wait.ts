@@ -6,7 +6,7 @@ import type { Decision, Key, Limiter, WaitOptions } from "./contract.ts";
 import { LimiterError, requireInteger, requireKnown } from "./errors.ts";
 import { encodeKey } from "./key.ts";
 import { toMs } from "./policies/duration.ts";
-import type { Taken, Takes } from "./takes.ts";
+import type { Takes } from "./takes.ts";
 
 interface Waiter {
   cost: number;
@@ -30,9 +30,6 @@ interface Queue {
   cancel: () => void;
 }
 
-/** Longest that a timer is set for; it is set again then. */
-const TIMER_MS_MAX = 86_400_000;
-
 export class WaitingRoom {
   readonly #limiter: Pick<Limiter, "name" | "ambient">;
   readonly #takes: Takes;
@@ -46,7 +43,7 @@ export class WaitingRoom {
   async wait(key: Key, options: WaitOptions = {}): Promise<Decision> {
     requireKnown("wait", options, ["cost", "maxWait", "signal"]);
     const { maxWait, signal } = options;
-    const cost = requireInteger("cost", options.cost ?? 1, 1, Number.MAX_SAFE_INTEGER);
+    const cost = requireInteger("cost", options.cost ?? 1);
     const waitMs = maxWait === undefined ? Number.POSITIVE_INFINITY : toMs("maxWait", maxWait, 0);
     const address = encodeKey(key);
     signal?.throwIfAborted();
@@ -122,7 +119,7 @@ export class WaitingRoom {
     const deadline = queue.refusal ? queue.earliest : Number.POSITIVE_INFINITY;
     const at = Math.min(queue.asking ? Number.POSITIVE_INFINITY : queue.askAt, deadline);
     if (at === Number.POSITIVE_INFINITY) return;
-    const delay = Math.min(Math.max(Math.ceil(at - now), 0), TIMER_MS_MAX);
+    const delay = Math.max(Math.ceil(at - now), 0);
     queue.cancel = this.#limiter.ambient.schedule(delay, () => this.#advance(address, queue));
   }
 
@@ -150,8 +147,8 @@ export class WaitingRoom {
     queue.asking = waiter;
     try {
       const taken = await this.#takes.take(queue.key, waiter.cost);
-      this.#takes.close(taken);
-      if (queue.waiters.has(waiter)) this.#answer(queue, waiter, taken);
+      taken.close();
+      if (queue.waiters.has(waiter)) this.#answer(queue, waiter, taken.decision);
       // Whoever left meanwhile needs nothing any more. If it can't be given back, it stays used.
       else await this.#takes.giveBack(taken, taken.cost).catch(() => {});
     } catch (error) {
@@ -163,14 +160,17 @@ export class WaitingRoom {
   }
 
   /** Admits the first one, or refuses it, or lets it stand until it is to be asked for again. */
-  #answer(queue: Queue, waiter: Waiter, { decision }: Taken): void {
-    const now = this.#now();
-    const { success, retryAfterMs } = decision;
-    const askAt = success || retryAfterMs === null ? 0 : now + retryAfterMs;
-    if (!success) queue.refusal = { decision, at: now };
-    queue.askAt = askAt;
-    if (!success && retryAfterMs !== null && askAt <= waiter.deadline) return;
+  #answer(queue: Queue, waiter: Waiter, decision: Decision): void {
     queue.askAt = 0;
+    if (!decision.success) {
+      const at = this.#now();
+      queue.refusal = { decision, at };
+      const { retryAfterMs } = decision;
+      if (retryAfterMs !== null && at + retryAfterMs <= waiter.deadline) {
+        queue.askAt = at + retryAfterMs;
+        return;
+      }
+    }
     queue.waiters.delete(waiter);
     waiter.resolve(decision);
   }

@@ -264,7 +264,7 @@ for (const durability of [
 
 test("lease() says what it takes", () => {
   expect(() => lease({ block: 0 })).toThrow("block must be an integer in 1..");
-  expect(() => lease({ ttl: 100 })).toThrow("ttl must be an integer in 500..300000; got 100");
+  expect(() => lease({ ttl: 100 })).toThrow("ttl must be a duration of 500 ms to 300000 ms in whole ms");
   expect(() => new World().limiter({ block: 101 })).toThrow("block must be an integer in 1..100; got 101");
   expect(new World().limiter({ block: 8 }).bounds({ pops: 5 })).toMatchObject({ overshoot: 0, stranded: 32 });
   expect(new World().limiter().bounds({ pops: 5 })).toMatchObject({ overshoot: 0, stranded: 50, stalenessMs: 5000 });

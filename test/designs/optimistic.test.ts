@@ -189,7 +189,7 @@ describe("what is missing or wrong is said", () => {
   for (const [options, message] of [
     [{ overdraft: 1.5 }, "overdraft must be a number from 0 to 1; got 1.5"],
     [{ every: "2s", blind: "1s" }, "every must be at most blind, 1000 ms; got 2000"],
-    [{ blind: 100 }, "blind must be an integer in 500.."],
+    [{ blind: 100 }, "blind must be a duration of 500 ms to 300000 ms in whole ms"],
     [{ maxUnsynced: 0 }, "maxUnsynced must be an integer in 1.."],
     [{ evry: 3 } as never, "evry"],
   ] as const) {

@@ -152,7 +152,7 @@ describe("policies as text", () => {
       ["tokenBucket:rate=1,rate=2", /^policy names "rate" twice/],
       ["tokenBucket:rate=1e3", /^rate must be an integer in .*; got "1e3"$/],
       ["tokenBucket:rate=-1", /^rate must be an integer/],
-      ["tokenBucket:rate=1,kind=fixedWindow", /^policy must be like/],
+      ["tokenBucket:rate=1,kind=fixedWindow", /^policy names "kind" twice/],
       ["tokenBucket:rate=1,__proto__=5", /^tokenBucket has no option "__proto__"/],
       ["tokenBucket:rate=1,toString=5", /^tokenBucket has no option "toString"/],
       ["fixedWindow:limit=5,window=soon", /^window must be a duration/],

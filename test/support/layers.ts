@@ -37,7 +37,7 @@ const LAYERS: Record<string, readonly string[]> = {
  * all of them share, and those that gather all. `node-server.ts` is a part of `node.ts`.
  */
 const SIBLINGS: Record<string, { shared: readonly string[]; gather: readonly string[] }> = {
-  policies: { shared: ["duration.ts", "reduce.ts", "spec.ts"], gather: ["spec.ts"] },
+  policies: { shared: ["duration.ts", "policy.ts", "reduce.ts", "spec.ts"], gather: ["spec.ts"] },
   designs: {
     shared: ["design.ts", "link.ts", "terms.ts"],
     gather: [],

@@ -37,17 +37,17 @@ function compile(bytes: Uint8Array): WebAssembly.Module {
 export function withSharedMemory(module: Uint8Array): Uint8Array {
   const bytes = module.slice();
   // A section is an id, its size as LEB128, and its content; the magic and the version are 8 bytes.
-  for (let at = 8; at < bytes.length; ) {
-    const id = bytes[at++] as number;
+  let at = 8;
+  while (bytes[at] !== MEMORY_SECTION) {
     let size = 0;
-    for (let shift = 0, more = true; more; shift += 7) {
-      const byte = bytes[at++] as number;
-      size |= (byte & 0x7f) << shift;
-      more = byte > 0x7f;
-    }
-    // The content of this section is a count of one, and then the memory's flags.
-    if (id === MEMORY_SECTION) bytes[at + 1] = (bytes[at + 1] as number) | SHARED;
-    at += size;
+    let shift = 0;
+    do {
+      size |= ((bytes[++at] as number) & 0x7f) << shift;
+      shift += 7;
+    } while ((bytes[at] as number) > 0x7f);
+    at += size + 1;
   }
+  // Its size takes a byte, as it holds no more than a count of one, the memory's flags and two limits.
+  (bytes[at + 3] as number) |= SHARED;
   return bytes;
 }

@@ -2,6 +2,7 @@ import type { Ambient, LocalKey } from "../contract.ts";
 import { badOption } from "../errors.ts";
 import { encodeParts, encodeString } from "../key.ts";
 import { BINARY, INTEGER, KEY, KEY_BYTES_MAX, LATIN1, UTF16 } from "./abi.ts";
+import { CallArea } from "./call-area.ts";
 import type { CoreExports } from "./exports.ts";
 
 /** The form of a key for which a batch has no room left. */
@@ -39,18 +40,20 @@ function checkBinary(key: Uint8Array): void {
  */
 export class KeyBytes {
   readonly #core: CoreExports;
-  #bytes: Uint8Array = new Uint8Array();
-  #numbers: Float64Array = new Float64Array();
+  readonly #area: CallArea;
 
-  constructor(core: CoreExports) {
+  /** @param area  of the core */
+  constructor(core: CoreExports, area = new CallArea(core)) {
     this.#core = core;
+    this.#area = area;
   }
 
   /** Seeds the hash of all keys. */
   seed(random: Ambient["random"]): void {
-    const bytes = new Uint8Array(16);
-    random(bytes);
-    this.#view().set(bytes);
+    const seed = new Uint8Array(16);
+    random(seed);
+    this.#area.renew();
+    this.#area.bytes.set(seed, KEY);
     this.#core.seedKeys();
   }
 
@@ -64,19 +67,19 @@ export class KeyBytes {
    * @throws {RangeError} it is no key
    */
   write(key: LocalKey, offset = 0): number {
+    this.#area.renew();
     if (typeof key === "string") return this.#writeString(key, offset);
     if (typeof key === "number") {
       checkInteger(key);
       if (offset + 8 > KEY_BYTES_MAX) return NO_ROOM;
-      this.#view();
       // Adding zero makes one key of 0 and -0.
-      this.#numbers[offset >>> 3] = key + 0;
+      this.#area.floats[(KEY + offset) >>> 3] = key + 0;
       return (8 << 2) | INTEGER;
     }
     if (key instanceof Uint8Array) {
       checkBinary(key);
       if (offset + BINARY_BYTES > KEY_BYTES_MAX) return NO_ROOM;
-      this.#view().set(key, offset);
+      this.#area.bytes.set(key, KEY + offset);
       return (BINARY_BYTES << 2) | BINARY;
     }
     return this.#writeLong(encodeParts(key), offset);
@@ -85,15 +88,16 @@ export class KeyBytes {
   #writeString(key: string, offset: number): number {
     const length = key.length;
     if (length <= KEY_BYTES_MAX - offset) {
-      const bytes = this.#view();
+      const { bytes } = this.#area;
+      const at = KEY + offset;
       let all = 0;
       for (let index = 0; index < length; index++) {
         const char = key.charCodeAt(index);
         all |= char;
-        bytes[offset + index] = char;
+        bytes[at + index] = char;
       }
       // What begins with a zero must not look like an array.
-      if (all < 256 && length > 0 && bytes[offset] !== 0) return (length << 2) | LATIN1;
+      if (all < 256 && length > 0 && bytes[at] !== 0) return (length << 2) | LATIN1;
     }
     return this.#writeLong(encodeString(key), offset);
   }
@@ -115,23 +119,13 @@ export class KeyBytes {
   }
 
   #writePart(key: string, start: number, end: number, wide: boolean, offset: number): number {
-    const bytes = this.#view();
-    let at = offset;
+    const { bytes } = this.#area;
+    let at = KEY + offset;
     for (let index = start; index < end; index++) {
       const char = key.charCodeAt(index);
       bytes[at++] = char;
       if (wide) bytes[at++] = char >> 8;
     }
-    return at - offset;
-  }
-
-  /** The room for keys. A memory that is not shared leaves an empty view behind when it grows. */
-  #view(): Uint8Array {
-    if (this.#bytes.length === 0) {
-      const { memory, callAt } = this.#core;
-      this.#bytes = new Uint8Array(memory.buffer, callAt.value + KEY, KEY_BYTES_MAX);
-      this.#numbers = new Float64Array(memory.buffer, callAt.value + KEY, KEY_BYTES_MAX / 8);
-    }
-    return this.#bytes;
+    return at - KEY - offset;
   }
 }

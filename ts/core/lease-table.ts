@@ -1,6 +1,7 @@
 import type { Ambient } from "../contract.ts";
 import { LimiterError } from "../errors.ts";
 import { DENY_NEW, LEASE, OUT } from "./abi.ts";
+import { CallArea } from "./call-area.ts";
 import type { CoreExports } from "./exports.ts";
 import { KeyBytes } from "./key-bytes.ts";
 
@@ -18,7 +19,7 @@ export interface LeaseTableOptions {
 export class LeaseTable {
   readonly #core: CoreExports;
   readonly #keys: KeyBytes;
-  #out: Float64Array = new Float64Array();
+  readonly #area: CallArea;
 
   /** @throws {LimiterError} "unsupported": there is no memory for it */
   constructor(core: CoreExports, { most, random }: LeaseTableOptions) {
@@ -26,7 +27,8 @@ export class LeaseTable {
       throw new LimiterError("unsupported", "no memory for the table of leases");
     }
     this.#core = core;
-    this.#keys = new KeyBytes(core);
+    this.#area = new CallArea(core);
+    this.#keys = new KeyBytes(core, this.#area);
     this.#keys.seed(random);
   }
 
@@ -52,16 +54,9 @@ export class LeaseTable {
 
   /** After a spending: tokens left, and when the budget may be whole. */
   get left(): number {
-    return this.#view()[1] as number;
+    return this.#area.floats[OUT / 8 + 1] as number;
   }
   get wholeAt(): number {
-    return this.#view()[3] as number;
-  }
-
-  /** A memory that is not shared leaves an empty view behind when it grows. */
-  #view(): Float64Array {
-    const { memory, callAt } = this.#core;
-    if (this.#out.length === 0) this.#out = new Float64Array(memory.buffer, callAt.value + OUT, 4);
-    return this.#out;
+    return this.#area.floats[OUT / 8 + 3] as number;
   }
 }

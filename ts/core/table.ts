@@ -9,11 +9,11 @@ import {
   DENY_NEW,
   EVICT_FULLEST,
   FORMS,
-  KEY,
   OUT,
   POLICY,
   REPORT,
 } from "./abi.ts";
+import { CallArea } from "./call-area.ts";
 import type { CoreExports } from "./exports.ts";
 import { KeyBytes, NO_ROOM } from "./key-bytes.ts";
 import { kindOf } from "./kinds.ts";
@@ -70,22 +70,21 @@ export interface KeyTable {
 export class Table implements KeyTable {
   readonly #core: CoreExports;
   readonly #decideKey: CoreExports["decideKey"];
+  readonly #area: CallArea;
   readonly #keys: KeyBytes;
   readonly #maxKeys: number;
-  #floats: Float64Array = new Float64Array();
-  #words: Uint32Array = new Uint32Array();
-  #bytes: Uint8Array = new Uint8Array();
 
   constructor(core: CoreExports, policy: Policy, { maxKeys, whenFull, random }: TableOptions) {
     this.#core = core;
     this.#decideKey = core.decideKey;
     this.#maxKeys = maxKeys;
-    this.#renewViews();
-    this.#floats.set(policy.constants, POLICY / 8);
+    this.#area = new CallArea(core);
+    this.#area.renew();
+    this.#area.floats.set(policy.constants, POLICY / 8);
     if (!core.openTable(kindOf(policy), policy.stateCells, maxKeys, BEHAVIOURS[whenFull])) {
       throw new LimiterError("unsupported", "no memory for the key table");
     }
-    this.#keys = new KeyBytes(core);
+    this.#keys = new KeyBytes(core, this.#area);
     this.#keys.seed(random);
   }
 
@@ -107,7 +106,7 @@ export class Table implements KeyTable {
   takeMany(keys: readonly LocalKey[], now: number, costs: readonly number[] | undefined, into: Uint8Array): void {
     for (let start = 0; start < keys.length; ) {
       const count = this.#batch(keys, start, costs, now, COMMIT);
-      const bytes = this.#bytes;
+      const { bytes } = this.#area;
       for (let nth = 0; nth < count; nth++) into[start + nth] = bytes[ADMITTED + nth] as number;
       start += count;
     }
@@ -118,7 +117,7 @@ export class Table implements KeyTable {
     while (outcomes.length < keys.length) {
       const count = this.#batch(keys, outcomes.length, costs, now, COMMIT | REPORT);
       for (let nth = 0; nth < count; nth++) {
-        outcomes.push(this.#outcome(this.#bytes[ADMITTED + nth] === 1, OUT / 8 + 4 * nth));
+        outcomes.push(this.#outcome(this.#area.bytes[ADMITTED + nth] === 1, OUT / 8 + 4 * nth));
       }
     }
     return outcomes;
@@ -143,45 +142,36 @@ export class Table implements KeyTable {
     now: number,
     mode: number,
   ): number {
-    this.#renewViews();
-    const forms = this.#words;
-    const floats = this.#floats;
+    this.#area.renew();
+    const { words, floats } = this.#area;
     const most = Math.min(keys.length - start, BATCH_MAX);
     let offset = 0;
     let count = 0;
     for (; count < most; count++) {
       const form = this.#keys.write(keys[start + count] as LocalKey, offset);
       if (form === NO_ROOM) break;
-      forms[FORMS / 4 + count] = form;
+      words[FORMS / 4 + count] = form;
       floats[COSTS / 8 + count] = costs === undefined ? 1 : (costs[start + count] as number);
       offset += ((form >>> 2) + 9) & ~7;
     }
     this.#core.decideBatch(count, now, mode);
-    this.#renewViews();
+    this.#area.renew();
     return count;
   }
 
   #answer(admitted: number): Outcome {
-    this.#renewViews();
+    this.#area.renew();
     return this.#outcome(admitted !== 0, OUT / 8);
   }
 
   #outcome(admitted: boolean, at: number): Outcome {
-    const retryAfterMs = this.#floats[at + 2] as number;
+    const { floats } = this.#area;
+    const retryAfterMs = floats[at + 2] as number;
     return {
       admitted,
-      remaining: this.#floats[at + 1] as number,
+      remaining: floats[at + 1] as number,
       retryAfterMs: retryAfterMs < 0 ? null : retryAfterMs,
-      resetMs: this.#floats[at + 3] as number,
+      resetMs: floats[at + 3] as number,
     };
-  }
-
-  /** A memory that is not shared leaves empty views behind when it grows. */
-  #renewViews(): void {
-    if (this.#floats.length > 0) return;
-    const { memory, callAt } = this.#core;
-    this.#floats = new Float64Array(memory.buffer, callAt.value, KEY / 8);
-    this.#words = new Uint32Array(memory.buffer, callAt.value, KEY / 4);
-    this.#bytes = new Uint8Array(memory.buffer, callAt.value, KEY);
   }
 }

@@ -1,5 +1,5 @@
 import { requireInteger, requireKnown } from "../errors.ts";
-import type { ExactDesign } from "./design.ts";
+import type { LinkedDesign } from "./design.ts";
 
 export interface ExactOptions {
   /**
@@ -18,7 +18,7 @@ export interface ExactOptions {
  *
  * @throws {RangeError} an option is out of range or unknown
  */
-export function exact(options: ExactOptions = {}): ExactDesign {
+export function exact(options: ExactOptions = {}): LinkedDesign {
   requireKnown("exact", options, ["denialsMax"]);
   const denialsMax = requireInteger("denialsMax", options.denialsMax ?? 10_000, 0, 10_000_000);
   return { kind: "exact", denialsMax };

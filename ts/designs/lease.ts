@@ -1,8 +1,8 @@
-import { requireInteger, requireKnown } from "../errors.ts";
+import { requireKnown } from "../errors.ts";
 import { TTL_MS_MAX } from "../ledger/leases.ts";
 import { TTL_MS_MIN } from "../link/lease-hold.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
-import type { LeaseDesign } from "./design.ts";
+import type { LinkedDesign } from "./design.ts";
 import { blockOf } from "./terms.ts";
 
 export interface LeaseOptions {
@@ -24,9 +24,9 @@ export interface LeaseOptions {
  *
  * @throws {RangeError} an option is unknown or out of range
  */
-export function lease(options: LeaseOptions = {}): LeaseDesign {
+export function lease(options: LeaseOptions = {}): LinkedDesign {
   requireKnown("lease", options, ["block", "ttl"]);
   const { ttl } = options;
-  const ttlMs = ttl === undefined ? undefined : requireInteger("ttl", toMs("ttl", ttl), TTL_MS_MIN, TTL_MS_MAX);
+  const ttlMs = ttl === undefined ? undefined : toMs("ttl", ttl, TTL_MS_MIN, TTL_MS_MAX);
   return { kind: "lease", block: blockOf(options.block), ttlMs };
 }

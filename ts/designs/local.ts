@@ -1,9 +1,8 @@
-import type { Ambient, Bounds, LocalKey, Op, Outcome, Policy } from "../contract.ts";
+import type { Ambient, Policy } from "../contract.ts";
 import type { CoreExports } from "../core/exports.ts";
 import { type KeyTable, keyBytesMost, keysMost, Table, type WhenFull } from "../core/table.ts";
-import { badOption, requireInteger, requireKnown } from "../errors.ts";
-import type { Joint } from "../policies/all-of.ts";
-import type { Answer, LocalDesign } from "./design.ts";
+import { badOption, requireInteger, requireKnown, requireOneOf } from "../errors.ts";
+import type { LocalDesign } from "./design.ts";
 import { JointTable } from "./local-joint.ts";
 
 const MAX_KEYS_DEFAULT = 1_000_000;
@@ -44,10 +43,8 @@ export interface LocalOptions {
 export function local(options: LocalOptions = {}): LocalDesign {
   requireKnown("local", options, ["maxKeys", "whenFull"]);
   const { maxKeys, whenFull = "deny-new" } = options;
-  if (maxKeys !== undefined) requireInteger("maxKeys", maxKeys, 1, Number.MAX_SAFE_INTEGER);
-  if (!["deny-new", "allow-new", "evict-fullest"].includes(whenFull)) {
-    throw badOption("whenFull", whenFull, '"deny-new", "allow-new" or "evict-fullest"');
-  }
+  if (maxKeys !== undefined) requireInteger("maxKeys", maxKeys);
+  requireOneOf("whenFull", whenFull, ["deny-new", "allow-new", "evict-fullest"]);
   return { kind: "local", maxKeys, whenFull };
 }
 
@@ -70,40 +67,9 @@ export function opensTable(
   };
 }
 
-/** Every other PoP admits as much again; a crash forgets what was used. */
-export function boundsOf(policies: readonly Policy[], pops: number): Bounds {
-  const capacity = Math.min(...policies.map((policy) => policy.capacity));
-  return {
-    overshoot: (pops - 1) * capacity,
-    stranded: 0,
-    stalenessMs: 0,
-    roundTripsPerAdmit: 0,
-    writesPerAdmit: 0,
-    crash: { overshoot: capacity, lost: 0 },
-  };
-}
-
 function maxKeysFor(policy: Policy, wanted: number | undefined): number {
   const most = keysMost(policy);
   if (wanted === undefined) return Math.min(MAX_KEYS_DEFAULT, Math.floor(BYTES_DEFAULT / keyBytesMost(policy)));
   if (wanted > most) throw badOption("maxKeys", wanted, `at most ${most} under this policy: tables end at 4 GiB`);
   return wanted;
-}
-
-/** What the table says to a call. */
-export function answer(table: KeyTable, key: LocalKey, op: Op, now: number): Answer {
-  if (op[0] === "reset") return locally(table.refund(key, now, Number.POSITIVE_INFINITY));
-  if (op[0] === "refund") return locally(table.refund(key, now, op[1]));
-  return locally(table.decide(key, now, op[1], op[0] === "take"));
-}
-
-/** Not by spreading, which takes V8 of Node 20 several times as long as the decision. */
-export function locally(outcome: Outcome | Joint): Answer {
-  const { admitted, remaining, retryAfterMs, resetMs } = outcome;
-  const answer: Answer = { admitted, remaining, retryAfterMs, resetMs, source: "local" };
-  if ("each" in outcome) {
-    answer.limit = outcome.limit;
-    answer.each = outcome.each;
-  }
-  return answer;
 }

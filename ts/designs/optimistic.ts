@@ -2,7 +2,7 @@ import { badOption, requireInteger, requireKnown } from "../errors.ts";
 import { TTL_MS_MAX } from "../ledger/leases.ts";
 import { TTL_MS_MIN } from "../link/lease-hold.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
-import type { OptimisticDesign } from "./design.ts";
+import type { LinkedDesign } from "./design.ts";
 import { blockOf } from "./terms.ts";
 
 export interface OptimisticOptions {
@@ -35,14 +35,14 @@ export interface OptimisticOptions {
  *
  * @throws {RangeError} an option is unknown or out of range
  */
-export function optimistic(options: OptimisticOptions = {}): OptimisticDesign {
+export function optimistic(options: OptimisticOptions = {}): LinkedDesign {
   requireKnown("optimistic", options, ["every", "blind", "overdraft", "maxUnsynced", "block"]);
-  const everyMs = requireInteger("every", toMs("every", options.every ?? "1s"), 1, TTL_MS_MAX);
-  const blind = toMs("blind", options.blind ?? Math.min(Math.max(5 * everyMs, TTL_MS_MIN), TTL_MS_MAX));
-  const blindMs = requireInteger("blind", blind, TTL_MS_MIN, TTL_MS_MAX);
+  const everyMs = toMs("every", options.every ?? "1s", 1, TTL_MS_MAX);
+  const fiveTimes = Math.min(Math.max(5 * everyMs, TTL_MS_MIN), TTL_MS_MAX);
+  const blindMs = toMs("blind", options.blind ?? fiveTimes, TTL_MS_MIN, TTL_MS_MAX);
   if (everyMs > blindMs) throw badOption("every", everyMs, `at most blind, ${blindMs} ms`);
   const { overdraft = 1, maxUnsynced = Number.POSITIVE_INFINITY } = options;
   if (!(overdraft >= 0 && overdraft <= 1)) throw badOption("overdraft", overdraft, "a number from 0 to 1");
-  if (options.maxUnsynced !== undefined) requireInteger("maxUnsynced", maxUnsynced, 1, Number.MAX_SAFE_INTEGER);
+  if (options.maxUnsynced !== undefined) requireInteger("maxUnsynced", maxUnsynced);
   return { kind: "optimistic", everyMs, blindMs, overdraft, maxUnsynced, block: blockOf(options.block) };
 }

@@ -1,5 +1,5 @@
-import { badOption, requireInteger, requireKnown } from "../errors.ts";
-import type { ShardedDesign } from "./design.ts";
+import { requireInteger, requireKnown, requireOneOf } from "../errors.ts";
+import type { LinkedDesign } from "./design.ts";
 
 export interface ShardedOptions {
   /**
@@ -37,20 +37,22 @@ const SHARDS_MAX = 256;
  *
  * @throws {RangeError} an option is missing, unknown or out of range
  */
-export function sharded(options: ShardedOptions): ShardedDesign {
+export function sharded(options: ShardedOptions): LinkedDesign {
   requireKnown("sharded", options, OPTIONS);
-  const { shards, split = "leased", splitAt } = options;
-  if (shards !== "auto") requireInteger("shards", shards, 1, SHARDS_MAX);
-  if (split !== "leased" && split !== "static") throw badOption("split", split, '"leased" or "static"');
-  const { route = split === "leased" ? "pinned" : "spread" } = options;
-  if (route !== "pinned" && route !== "spread") throw badOption("route", route, '"pinned" or "spread"');
-  if (shards === "auto" && split === "static") {
+  const { shards, split = "leased", splitAt = 1000 } = options;
+  const isAuto = shards === "auto";
+  if (!isAuto) requireInteger("shards", shards, 1, SHARDS_MAX);
+  requireOneOf("split", split, ["leased", "static"]);
+  const isLeased = split === "leased";
+  const { route = isLeased ? "pinned" : "spread", retries = isLeased ? 0 : 2 } = options;
+  requireOneOf("route", route, ["pinned", "spread"]);
+  requireInteger("retries", retries, 0, SHARDS_MAX);
+  requireInteger("splitAt", splitAt, 1, 1_000_000);
+  if (isAuto && !isLeased) {
     throw new RangeError(
       'shards: "auto" needs split: "leased": a static split that changes would give its tokens twice',
     );
   }
-  if (splitAt !== undefined && shards !== "auto") throw new RangeError('splitAt goes with shards: "auto"');
-  const retries = requireInteger("retries", options.retries ?? (split === "leased" ? 0 : 2), 0, SHARDS_MAX);
-  const load = requireInteger("splitAt", splitAt ?? 1000, 1, 1_000_000);
-  return { kind: "sharded", shards, split, route, retries, splitAt: load };
+  if (!isAuto && options.splitAt !== undefined) throw new RangeError('splitAt goes with shards: "auto"');
+  return { kind: "sharded", shards, split, route, retries, splitAt };
 }

@@ -3,7 +3,7 @@ import { requireInteger } from "../errors.ts";
 
 /** @throws {RangeError} it is neither a positive integer nor "adaptive" */
 export function blockOf(block: number | "adaptive" = "adaptive"): number | undefined {
-  return block === "adaptive" ? undefined : requireInteger("block", block, 1, Number.MAX_SAFE_INTEGER);
+  return block === "adaptive" ? undefined : requireInteger("block", block);
 }
 
 /** Points of presence, at most. */

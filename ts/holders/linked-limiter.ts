@@ -1,6 +1,6 @@
 import type { Ambient, Bounds, Decision, Key, LimitOptions, Op, Policy } from "../contract.ts";
 import type { Answer } from "../designs/design.ts";
-import { LimiterError } from "../errors.ts";
+import { LimiterError, requireInteger } from "../errors.ts";
 import type { TermsOf } from "../ledger/terms.ts";
 import { checkCosts, costOf, KeyedLimiter } from "../limiter.ts";
 import type { Holder } from "./holder.ts";
@@ -20,8 +20,7 @@ export class LinkedLimiter extends KeyedLimiter {
 
   decide(key: Key, options?: LimitOptions): Decision | Promise<Decision> {
     const cost = costOf(options);
-    this.assertOpen();
-    const encoded = this.#terms.encode(key);
+    const encoded = this.#encoded(key);
     const atHand = this.#holder.atHand?.(encoded, cost);
     return atHand ? this.#decided(encoded, atHand, true) : this.#ask(encoded, ["take", cost]);
   }
@@ -48,13 +47,25 @@ export class LinkedLimiter extends KeyedLimiter {
     return this.#closing;
   }
 
+  async peek(key: Key, options?: LimitOptions): Promise<Decision> {
+    return this.#ask(this.#encoded(key), ["peek", costOf(options)]);
+  }
+
+  async refund(key: Key, count: number): Promise<Decision> {
+    return this.#ask(this.#encoded(key), ["refund", requireInteger("count", count)]);
+  }
+
+  async reset(key: Key): Promise<Decision> {
+    return this.#ask(this.#encoded(key), ["reset"]);
+  }
+
   protected boundsAt(pops: number | undefined): Bounds {
     return this.#holder.bounds(pops);
   }
 
-  protected async ask(key: Key, opOf: () => Op): Promise<Decision> {
+  #encoded(key: Key): string {
     this.assertOpen();
-    return this.#ask(this.#terms.encode(key), opOf());
+    return this.#terms.encode(key);
   }
 
   async #ask(encoded: string, op: Op): Promise<Decision> {
@@ -64,7 +75,9 @@ export class LinkedLimiter extends KeyedLimiter {
   /** The time is read here: an answer may have taken a while, and its durations count from its arrival. */
   #decided(encoded: string, answer: Answer, takes: boolean): Decision {
     const { capacity } = this.#terms.ofKey(encoded).policies[0] as Policy;
-    const decision = this.decision(answer, this.now(), capacity);
+    const decision = this.decision(answer, answer.source, this.now(), capacity);
+    if (answer.unreachable) decision.reason = "unreachable";
+    else if (answer.planCap && decision.reason === "limited") decision.reason = "plan_cap";
     if (takes) this.#counts[answer.admitted ? "admitted" : "denied"]++;
     return decision;
   }

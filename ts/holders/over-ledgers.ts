@@ -2,7 +2,7 @@
 import type { LinkedDesign } from "../designs/design.ts";
 import type { Link, LinkContext, LinkOptions } from "../designs/link.ts";
 import { POPS_MAX } from "../designs/terms.ts";
-import { badOption, requireInteger } from "../errors.ts";
+import { badOption, requireInteger, requireOneOf } from "../errors.ts";
 import type { TermsOf } from "../ledger/terms.ts";
 import { plainTerms } from "../link/terms.ts";
 import { toMs } from "../policies/duration.ts";
@@ -57,9 +57,7 @@ function unreachedOf({ kind }: LinkedDesign, options: LinkOptions) {
     throw badOption("pops", options.pops, `the number of PoPs that may share a key: ${why} needs it`);
   }
   const pops = options.pops === undefined ? 1 : requireInteger("pops", options.pops, 1, POPS_MAX);
-  if (carry !== "share" && carry !== "used" && carry !== "reset") {
-    throw badOption("carry", carry, '"share", "used" or "reset"');
-  }
+  requireOneOf("carry", carry, ["share", "used", "reset"]);
   if (onError !== undefined && typeof onError !== "function") throw badOption("onError", onError, "a function");
   return { link, onUnreachable, pops, carry, onError, deadlineMs: toMs("deadline", options.deadline ?? "1s") };
 }

@@ -14,6 +14,7 @@ import { HOLDER_MS } from "../ledger/state.ts";
 import { CHILDREN_MAX, Supervisor } from "../ledger/supervisor.ts";
 import { safe } from "../link/address.ts";
 import { plansOf } from "../link/terms.ts";
+import { ambient } from "./ambient.ts";
 import {
   alarmAt,
   carried,
@@ -71,7 +72,7 @@ export class TenantObject extends workers.DurableObject {
         return facet.askChild(child, requests, allotment, now);
       },
       now: () => Date.now(),
-      later: (ms, callback) => void setTimeout(callback, ms),
+      later: ambient.schedule,
     });
     if (!this.#alarmSet) {
       this.#alarmSet = true;
@@ -122,7 +123,7 @@ export class TenantObject extends workers.DurableObject {
       durability: strict(),
       now: () => Date.now(),
       soon: (callback) => queueMicrotask(callback),
-      later: (ms, callback) => void setTimeout(callback, ms),
+      later: ambient.schedule,
       instantiate,
     });
     return this.#keeper;

@@ -54,7 +54,7 @@ export class LedgerObject extends workers.DurableObject {
       durability: strict(),
       now: () => Date.now(),
       soon: (callback) => queueMicrotask(callback),
-      later: (ms, callback) => void setTimeout(callback, ms),
+      later: ambient.schedule,
       instantiate,
     });
     return this.#keeper.ask(address, request).catch(errorReply);

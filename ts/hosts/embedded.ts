@@ -1,7 +1,7 @@
 // Ledgers in this process, for a single machine: all keys in one SQLite file, or in memory.
 // Node, Bun and Deno differ in nothing but where their SQLite comes from.
 
-import { clearInterval, setImmediate, setInterval, setTimeout } from "node:timers";
+import { clearInterval, setImmediate, setInterval } from "node:timers";
 import { instantiate } from "../core/instantiate.ts";
 import type { ClosableLink } from "../designs/link.ts";
 import { badOption, requireInteger, requireKnown } from "../errors.ts";
@@ -17,6 +17,7 @@ import { HOLDER_MS } from "../ledger/state.ts";
 import { CHILDREN_MAX, Supervisor } from "../ledger/supervisor.ts";
 import { childAddress } from "../link/address.ts";
 import { plansOf } from "../link/terms.ts";
+import { ambient } from "./ambient.ts";
 import { openSqlite, type SqliteClass } from "./sqlite-file.ts";
 
 export interface EmbeddedOptions {
@@ -53,7 +54,7 @@ export function embeddedOn(sqlite: () => SqliteClass) {
       durability,
       now: () => Date.now(),
       soon: setImmediate,
-      later: (ms, callback) => void setTimeout(callback, ms),
+      later: ambient.schedule,
       instantiate,
     });
     const children = db ? sqlChildren(db, () => Date.now()) : memoryChildren(() => Date.now());
@@ -64,7 +65,7 @@ export function embeddedOn(sqlite: () => SqliteClass) {
       askChild: (plan, child, requests, allotment, now) =>
         keeper.askChild(childAddress(plan, child), requests, allotment, now),
       now: () => Date.now(),
-      later: (ms, callback) => void setTimeout(callback, ms),
+      later: ambient.schedule,
     });
     const sweep = async () => {
       await keeper.sweep();

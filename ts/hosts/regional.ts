@@ -1,5 +1,5 @@
 import type { ClosableLink } from "../designs/link.ts";
-import { badOption, requireInteger, requireKnown } from "../errors.ts";
+import { badOption, requireKnown } from "../errors.ts";
 import { overLedgers } from "../holders/over-ledgers.ts";
 import { TTL_MS_MAX } from "../ledger/leases.ts";
 import type { Ledgers } from "../ledger/messages.ts";
@@ -28,7 +28,7 @@ export function regional(options: RegionalOptions): ClosableLink {
   requireKnown("regional", options, ["home", "ttl", "deadline"]);
   const { home, ttl } = options;
   if (typeof home?.ask !== "function") throw badOption("home", home, "a link, such as remote(url)");
-  const ttlMs = ttl === undefined ? undefined : requireInteger("ttl", toMs("ttl", ttl), TTL_MS_MIN, TTL_MS_MAX);
+  const ttlMs = ttl === undefined ? undefined : toMs("ttl", ttl, TTL_MS_MIN, TTL_MS_MAX);
   const middle = new Middle({ home, ambient, ttlMs, deadlineMs: toMs("deadline", options.deadline ?? "500ms") });
   return {
     ...overLedgers,

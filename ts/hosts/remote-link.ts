@@ -7,6 +7,7 @@ import type { Durability, LedgerReply, LedgerRequest } from "../ledger/messages.
 import { CHILDREN_MAX } from "../ledger/supervisor.ts";
 import { plansOf } from "../link/terms.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
+import { ambient } from "./ambient.ts";
 import { ASKS_MAX, isToken, TOKEN_ALLOWED, type WireAsk } from "./wire.ts";
 
 export interface RemoteOptions {
@@ -126,14 +127,14 @@ class Poster {
     const post = new AbortController();
     this.#inFlight.add(post);
     const late = new LimiterError("unreachable", `no answer from ${this.#url} within ${this.#timeoutMs} ms`);
-    const timer = setTimeout(() => post.abort(late), this.#timeoutMs);
+    const cancel = ambient.schedule(this.#timeoutMs, () => post.abort(late));
     try {
       const replies = await this.#post(asks, post.signal);
       for (const [index, ask] of asks.entries()) ask.resolve(replies[index] as LedgerReply);
     } catch (error) {
       for (const ask of asks) ask.reject(error);
     } finally {
-      clearTimeout(timer);
+      cancel();
       this.#inFlight.delete(post);
       this.#depart();
     }

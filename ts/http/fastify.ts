@@ -1,5 +1,5 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
-import { badOption, requireKnown } from "../errors.ts";
+import { requireKnown, requireOneOf } from "../errors.ts";
 import { byCallback } from "./callback.ts";
 import { OPTION_NAMES, type RateLimitOptions } from "./guard.ts";
 
@@ -41,7 +41,7 @@ export const rateLimitPlugin: FastifyPluginCallback<FastifyRateLimitOptions> = (
   { hook = "onRequest", ...options },
   done,
 ) => {
-  if (hook !== "onRequest" && hook !== "preHandler") throw badOption("hook", hook, '"onRequest" or "preHandler"');
+  requireOneOf("hook", hook, ["onRequest", "preHandler"]);
   app.addHook(hook as "onRequest", rateLimit(options));
   done();
 };

@@ -1,7 +1,7 @@
 // What every adapter does with a request, whatever its framework: find the key and the cost, ask
 // the limiter, and say which headers and which answer come of it.
 import type { Decision, Key, Limiter } from "../contract.ts";
-import { badOption, requireKnown } from "../errors.ts";
+import { badOption, requireKnown, requireOneOf } from "../errors.ts";
 import { type Field, type HeaderOptions, HeaderWriter, retryAfterSeconds, stylesOf } from "./headers.ts";
 import { type KeyOf, type KeySource, sourceOf } from "./keys.ts";
 import { isPromise, type Maybe } from "./maybe.ts";
@@ -103,7 +103,7 @@ export function guard<A extends unknown[], R>(options: RateLimitOptions<A, R>): 
   for (const [name, value] of Object.entries({ skip, onLimit })) {
     if (value !== undefined && typeof value !== "function") throw badOption(name, value, "a function");
   }
-  if (preflight !== "pass" && preflight !== "limit") throw badOption("preflight", preflight, '"pass" or "limit"');
+  requireOneOf("preflight", preflight, ["pass", "limit"]);
   if (headers !== false) stylesOf(headers);
 
   let current: Limiter | undefined;

@@ -1,6 +1,7 @@
 import type { Policy } from "../contract.ts";
 import { requireInteger, requireKnown } from "../errors.ts";
 import { type Duration, toMs } from "./duration.ts";
+import { policyFrom } from "./policy.ts";
 
 export interface FixedWindowOptions {
   /** Tokens per window, a positive integer. */
@@ -21,12 +22,5 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
   requireKnown("fixedWindow", options, ["limit", "window"]);
   const limit = requireInteger("limit", options.limit, 1, 2 ** 51);
   const window = toMs("window", options.window);
-  return Object.freeze({
-    kind: "fixedWindow",
-    spec: Object.freeze({ kind: "fixedWindow", limit, window }),
-    capacity: limit,
-    exact: true,
-    constants: [limit, window],
-    stateCells: 2,
-  });
+  return policyFrom({ kind: "fixedWindow", limit, window }, limit, true, [limit, window], 2);
 }

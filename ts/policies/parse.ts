@@ -13,13 +13,13 @@ const EXAMPLE = 'like "tokenBucket:rate=10,per=1m,burst=20"';
 export function parsePolicy(text: string): Policy {
   if (typeof text !== "string") throw badOption("policy", text, EXAMPLE);
   const [kind = "", list = ""] = text.split(/:(.*)/s);
-  const options = new Map<string, string | number>();
-  for (const part of list.split(",").filter((part) => part.trim() !== "")) {
-    const [name, value, more] = part.split("=").map((side) => side.trim());
-    if (!name || !value || more !== undefined) throw badOption("policy", text, EXAMPLE);
-    if (options.has(name)) throw new RangeError(`policy names "${name}" twice: ${JSON.stringify(text)}`);
-    options.set(name, /^\d+$/.test(value) ? Number(value) : value);
+  const spec = new Map<string, string | number>([["kind", kind.trim()]]);
+  for (const part of list.split(",")) {
+    if (part.trim() === "") continue;
+    const [, name, value] = /^\s*(\w+)\s*=\s*([^=]+?)\s*$/.exec(part) ?? [];
+    if (!name || !value) throw badOption("policy", text, EXAMPLE);
+    if (spec.has(name)) throw new RangeError(`policy names "${name}" twice: ${JSON.stringify(text)}`);
+    spec.set(name, /^\d+$/.test(value) ? Number(value) : value);
   }
-  if (options.has("kind")) throw badOption("policy", text, EXAMPLE);
-  return policyOf({ ...Object.fromEntries(options), kind: kind.trim() } as unknown as PolicySpec);
+  return policyOf(Object.fromEntries(spec) as unknown as PolicySpec);
 }

@@ -1,6 +1,7 @@
 import type { Policy } from "../contract.ts";
 import { badOption, requireInteger, requireKnown } from "../errors.ts";
 import { type Duration, toMs } from "./duration.ts";
+import { policyFrom } from "./policy.ts";
 
 /** Runs that a key may need before the default resolution grows coarser. */
 const RUNS_DEFAULT_MAX = 128;
@@ -50,12 +51,6 @@ export function slidingWindow(options: SlidingWindowOptions): Policy {
       `at least ${least} ms for a limit of ${limit} in ${window} ms (a key would need ${room} runs)`,
     );
   }
-  return Object.freeze({
-    kind: "slidingWindow",
-    spec: Object.freeze({ kind: "slidingWindow", limit, window, resolution }),
-    capacity: limit,
-    exact: resolution === 1,
-    constants: [limit, window, resolution, room],
-    stateCells: 3 + 2 * room,
-  });
+  const spec = { kind: "slidingWindow", limit, window, resolution } as const;
+  return policyFrom(spec, limit, resolution === 1, [limit, window, resolution, room], 3 + 2 * room);
 }

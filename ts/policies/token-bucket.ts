@@ -1,6 +1,7 @@
 import type { Policy } from "../contract.ts";
 import { badOption, requireInteger, requireKnown } from "../errors.ts";
 import { type Duration, toMs } from "./duration.ts";
+import { policyFrom } from "./policy.ts";
 import { reduceRate } from "./reduce.ts";
 
 /** Bounds within which every value of core-as/token-bucket.ts stays an exact integer. */
@@ -29,9 +30,9 @@ export interface TokenBucketOptions {
  */
 export function tokenBucket(options: TokenBucketOptions): Policy {
   requireKnown("tokenBucket", options, ["rate", "per", "burst"]);
-  const rate = requireInteger("rate", options.rate, 1, Number.MAX_SAFE_INTEGER);
+  const rate = requireInteger("rate", options.rate);
   const per = toMs("per", options.per ?? "1s");
-  const burst = requireInteger("burst", options.burst ?? rate, 1, Number.MAX_SAFE_INTEGER);
+  const burst = requireInteger("burst", options.burst ?? rate);
   if (rate / per > TICKS_PER_MS_MAX) {
     throw badOption("rate", rate, `at most ${TICKS_PER_MS_MAX * per} per ${per} ms`);
   }
@@ -40,12 +41,5 @@ export function tokenBucket(options: TokenBucketOptions): Policy {
   if (full > FULL_TICKS_MAX) {
     throw badOption("burst", burst, `at most ${Math.floor(FULL_TICKS_MAX / q)} at a rate of ${rate} per ${per} ms`);
   }
-  return Object.freeze({
-    kind: "tokenBucket",
-    spec: Object.freeze({ kind: "tokenBucket", rate, per, burst }),
-    capacity: burst,
-    exact,
-    constants: [p, q, full],
-    stateCells: 1,
-  });
+  return policyFrom({ kind: "tokenBucket", rate, per, burst }, burst, exact, [p, q, full], 1);
 }
