@@ -23,7 +23,7 @@ import { Takes } from "./takes.ts";
 import { WaitingRoom } from "./wait.ts";
 
 /**
- * A limiter: keys, costs and decisions around what outcomes. A table of this process does, or a
+ * A limiter: keys, costs and decisions around what answers. A table of this process does, or a
  * holder that asks ledgers.
  */
 export abstract class KeyedLimiter implements Limiter {
@@ -103,7 +103,7 @@ export abstract class KeyedLimiter implements Limiter {
       policy: this.name,
       source,
     };
-    if (outcome.each) decision.each = outcome.each.map((one) => decided(one, one.limit, now));
+    if (outcome.each) decision.each = outcome.each.map((one) => decided(one, now));
     return decision;
   }
 }
@@ -113,15 +113,16 @@ function reasonOf({ admitted, retryAfterMs }: Outcome): Decision["reason"] {
   return retryAfterMs === null ? "cost_exceeds_capacity" : "limited";
 }
 
-function decided(outcome: Outcome, limit: number, now: number): PolicyDecision {
-  const { admitted, remaining, resetMs, retryAfterMs } = outcome;
+function decided(outcome: Joint["each"][number], now: number): PolicyDecision {
+  const { admitted, limit, remaining, resetMs, retryAfterMs } = outcome;
   return { success: admitted, limit, remaining, reset: now + resetMs, retryAfterMs };
 }
 
 export function costOf(options: LimitOptions | undefined): number {
   if (options === undefined) return 1;
   requireKnown("limit", options, ["cost"]);
-  return options.cost === undefined ? 1 : requireInteger("cost", options.cost);
+  const { cost = 1 } = options;
+  return requireInteger("cost", cost);
 }
 
 /** @throws {RangeError} there isn't a cost for each key */

@@ -2,7 +2,7 @@
 // served, so that nobody who wants much starves behind those who want little. Only the first
 // of a queue asks the limiter, when its last refusal has said; one timer per queue, whatever
 // its length.
-import type { Decision, Key, Limiter, WaitOptions } from "./contract.ts";
+import type { Abort, Decision, Key, Limiter, WaitOptions } from "./contract.ts";
 import { LimiterError, requireInteger, requireKnown } from "./errors.ts";
 import { encodeKey } from "./key.ts";
 import { toMs } from "./policies/duration.ts";
@@ -14,20 +14,6 @@ interface Waiter {
   deadline: number;
   resolve(decision: Decision): void;
   reject(reason: unknown): void;
-}
-
-interface Queue {
-  key: Key;
-  waiters: Set<Waiter>;
-  /** Whom the limiter is asked for right now. */
-  asking: Waiter | undefined;
-  /** When to ask for the first one, monotonic ms. */
-  askAt: number;
-  /** The last refusal, and when it came. */
-  refusal: { decision: Decision; at: number } | undefined;
-  /** No waiter's deadline is earlier. */
-  earliest: number;
-  cancel: () => void;
 }
 
 export class WaitingRoom {
@@ -42,140 +28,159 @@ export class WaitingRoom {
 
   async wait(key: Key, options: WaitOptions = {}): Promise<Decision> {
     requireKnown("wait", options, ["cost", "maxWait", "signal"]);
-    const { maxWait, signal } = options;
-    const cost = requireInteger("cost", options.cost ?? 1);
+    const { cost = 1, maxWait, signal } = options;
+    requireInteger("cost", cost);
     const waitMs = maxWait === undefined ? Number.POSITIVE_INFINITY : toMs("maxWait", maxWait, 0);
     const address = encodeKey(key);
     signal?.throwIfAborted();
-    const deadline = this.#now() + waitMs;
+    let queue = this.#queues.get(address);
+    if (!queue) {
+      queue = new Queue(this.#limiter.ambient, this.#takes, key, () => this.#queues.delete(address));
+      this.#queues.set(address, queue);
+    }
+    return queue.wait(cost, waitMs, signal);
+  }
+
+  /** Nobody waits any longer. */
+  close(): void {
+    const closed = new LimiterError("closed", `limiter "${this.#limiter.name}" is closed`);
+    for (const queue of this.#queues.values()) queue.close(closed);
+    this.#queues.clear();
+  }
+}
+
+/** Those who wait for one key. */
+class Queue {
+  readonly #ambient: Limiter["ambient"];
+  readonly #takes: Takes;
+  readonly #key: Key;
+  readonly #ended: () => void;
+  readonly #waiters = new Set<Waiter>();
+  /** Whom the limiter is asked for right now. */
+  #asking: Waiter | undefined;
+  /** When to ask for the first one, monotonic ms. */
+  #askAt = 0;
+  /** The last refusal, and when it came. */
+  #refusal: { decision: Decision; at: number } | undefined;
+  /** No waiter's deadline is earlier. */
+  #earliest = Number.POSITIVE_INFINITY;
+  #cancel = () => {};
+
+  /** @param ended  is called when nobody is left */
+  constructor(ambient: Limiter["ambient"], takes: Takes, key: Key, ended: () => void) {
+    this.#ambient = ambient;
+    this.#takes = takes;
+    this.#key = key;
+    this.#ended = ended;
+  }
+
+  async wait(cost: number, waitMs: number, signal: Abort | undefined): Promise<Decision> {
+    const deadline = this.#ambient.monotonic() + waitMs;
     let leave = () => {};
     try {
       return await new Promise<Decision>((resolve, reject) => {
         const waiter = { cost, deadline, resolve, reject };
-        leave = () => this.#leave(address, waiter, signal?.reason);
+        leave = () => this.#leave(waiter, signal?.reason);
         signal?.addEventListener("abort", leave);
-        this.#join(address, key, waiter);
+        this.#join(waiter);
       });
     } finally {
       signal?.removeEventListener("abort", leave);
     }
   }
 
-  /** Nobody waits any longer. */
-  close(): void {
-    for (const queue of this.#queues.values()) {
-      queue.cancel();
-      for (const waiter of queue.waiters) {
-        waiter.reject(new LimiterError("closed", `limiter "${this.#limiter.name}" is closed`));
-      }
-      queue.waiters.clear();
-    }
-    this.#queues.clear();
+  close(reason: unknown): void {
+    this.#cancel();
+    for (const waiter of this.#waiters) waiter.reject(reason);
+    this.#waiters.clear();
   }
 
-  #now(): number {
-    return this.#limiter.ambient.monotonic();
+  get #first(): Waiter | undefined {
+    return this.#waiters.values().next().value;
   }
 
-  #join(address: string, key: Key, waiter: Waiter): void {
-    let queue = this.#queues.get(address);
-    if (!queue) {
-      const earliest = Number.POSITIVE_INFINITY;
-      queue = { key, waiters: new Set(), asking: undefined, askAt: 0, refusal: undefined, earliest, cancel: () => {} };
-      this.#queues.set(address, queue);
-    }
-    queue.waiters.add(waiter);
-    if (queue.waiters.size === 1 || waiter.deadline < queue.earliest) {
-      queue.earliest = Math.min(queue.earliest, waiter.deadline);
-      this.#advance(address, queue);
-    }
+  #join(waiter: Waiter): void {
+    this.#waiters.add(waiter);
+    if (this.#waiters.size > 1 && waiter.deadline >= this.#earliest) return;
+    this.#earliest = Math.min(this.#earliest, waiter.deadline);
+    this.#advance();
   }
 
-  #leave(address: string, waiter: Waiter, reason: unknown): void {
-    const queue = this.#queues.get(address);
-    if (!queue?.waiters.has(waiter)) return;
-    const wasFirst = first(queue) === waiter;
-    queue.waiters.delete(waiter);
-    waiter.reject(reason);
+  #leave(waiter: Waiter, reason: unknown): void {
     // The next one may want less than the refused one did.
-    if (wasFirst) queue.askAt = 0;
-    this.#advance(address, queue);
+    if (this.#first === waiter) this.#askAt = 0;
+    if (!this.#waiters.delete(waiter)) return;
+    waiter.reject(reason);
+    this.#advance();
   }
 
-  /** Does what is due in a queue, and sets its timer for what is next. */
-  #advance(address: string, queue: Queue): void {
-    queue.cancel();
-    queue.cancel = () => {};
-    const now = this.#now();
-    const next = first(queue);
-    if (next && !queue.asking && queue.askAt <= now) this.#ask(address, queue, next);
+  /** Does what is due, and sets the timer for what is next. */
+  #advance(): void {
+    this.#cancel();
+    this.#cancel = () => {};
+    const now = this.#ambient.monotonic();
+    const next = this.#first;
+    if (next && !this.#asking && this.#askAt <= now) this.#ask(next);
     // Last, so that whoever's time is over right now has been asked for.
-    if (queue.earliest <= now) this.#expire(queue, now);
-    if (queue.waiters.size === 0 && !queue.asking) {
-      this.#queues.delete(address);
+    if (this.#refusal && this.#earliest <= now) this.#expire(this.#refusal, now);
+    if (this.#waiters.size === 0 && !this.#asking) {
+      this.#ended();
       return;
     }
     // Until the first refusal there is nothing to answer with, and it is on its way.
-    const deadline = queue.refusal ? queue.earliest : Number.POSITIVE_INFINITY;
-    const at = Math.min(queue.asking ? Number.POSITIVE_INFINITY : queue.askAt, deadline);
+    const deadline = this.#refusal ? this.#earliest : Number.POSITIVE_INFINITY;
+    const at = this.#asking ? deadline : Math.min(this.#askAt, deadline);
     if (at === Number.POSITIVE_INFINITY) return;
-    const delay = Math.max(Math.ceil(at - now), 0);
-    queue.cancel = this.#limiter.ambient.schedule(delay, () => this.#advance(address, queue));
+    this.#cancel = this.#ambient.schedule(Math.max(Math.ceil(at - now), 0), () => this.#advance());
   }
 
   /** Refuses those whose time is over, but for the one whose answer is on its way. */
-  #expire(queue: Queue, now: number): void {
-    if (!queue.refusal) return;
-    const { decision, at } = queue.refusal;
+  #expire({ decision, at }: { decision: Decision; at: number }, now: number): void {
     // Whoever stands behind can't be admitted before the one who was refused.
     const { retryAfterMs } = decision;
     const left = retryAfterMs === null ? null : Math.max(1, Math.ceil(retryAfterMs - (now - at)));
-    queue.earliest = Number.POSITIVE_INFINITY;
-    for (const waiter of queue.waiters) {
-      if (waiter === queue.asking) continue;
+    this.#earliest = Number.POSITIVE_INFINITY;
+    for (const waiter of this.#waiters) {
+      if (waiter === this.#asking) continue;
       if (waiter.deadline > now) {
-        queue.earliest = Math.min(queue.earliest, waiter.deadline);
+        this.#earliest = Math.min(this.#earliest, waiter.deadline);
         continue;
       }
-      if (waiter === first(queue)) queue.askAt = 0;
-      queue.waiters.delete(waiter);
+      if (waiter === this.#first) this.#askAt = 0;
+      this.#waiters.delete(waiter);
       waiter.resolve({ ...decision, retryAfterMs: left });
     }
   }
 
-  async #ask(address: string, queue: Queue, waiter: Waiter): Promise<void> {
-    queue.asking = waiter;
+  async #ask(waiter: Waiter): Promise<void> {
+    this.#asking = waiter;
     try {
-      const taken = await this.#takes.take(queue.key, waiter.cost);
+      const taken = await this.#takes.take(this.#key, waiter.cost);
       taken.close();
-      if (queue.waiters.has(waiter)) this.#answer(queue, waiter, taken.decision);
+      if (this.#waiters.has(waiter)) this.#answer(waiter, taken.decision);
       // Whoever left meanwhile needs nothing any more. If it can't be given back, it stays used.
       else await this.#takes.giveBack(taken, taken.cost).catch(() => {});
     } catch (error) {
-      queue.waiters.delete(waiter);
+      this.#waiters.delete(waiter);
       waiter.reject(error);
     }
-    queue.asking = undefined;
-    this.#advance(address, queue);
+    this.#asking = undefined;
+    this.#advance();
   }
 
   /** Admits the first one, or refuses it, or lets it stand until it is to be asked for again. */
-  #answer(queue: Queue, waiter: Waiter, decision: Decision): void {
-    queue.askAt = 0;
+  #answer(waiter: Waiter, decision: Decision): void {
+    this.#askAt = 0;
     if (!decision.success) {
-      const at = this.#now();
-      queue.refusal = { decision, at };
+      const at = this.#ambient.monotonic();
+      this.#refusal = { decision, at };
       const { retryAfterMs } = decision;
       if (retryAfterMs !== null && at + retryAfterMs <= waiter.deadline) {
-        queue.askAt = at + retryAfterMs;
+        this.#askAt = at + retryAfterMs;
         return;
       }
     }
-    queue.waiters.delete(waiter);
+    this.#waiters.delete(waiter);
     waiter.resolve(decision);
   }
-}
-
-function first(queue: Queue): Waiter | undefined {
-  return queue.waiters.values().next().value;
 }

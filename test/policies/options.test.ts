@@ -68,7 +68,7 @@ describe("options", () => {
     );
     expect(slidingWindow({ limit: 65_537, window: "10m", resolution: 10 }).capacity).toBe(65_537);
     expect(() => slidingWindow({ limit: 5, window: 10, resolution: 11 })).toThrow(
-      /^resolution must be no longer than the window, 10 ms; got 11$/,
+      /^resolution must be a duration of 1 ms to 10 ms in whole ms/,
     );
   });
 

@@ -19,7 +19,7 @@ import { KeyBytes, NO_ROOM } from "./key-bytes.ts";
 import { kindOf } from "./kinds.ts";
 
 /** What a full table does with a new key. */
-export type WhenFull = "deny-new" | "allow-new" | "evict-fullest";
+export type WhenFull = keyof typeof WHEN_FULL;
 
 export interface TableOptions {
   /** Keys that the table holds at most, a positive integer of no more than keysMost(policy). */
@@ -29,7 +29,8 @@ export interface TableOptions {
   random: Ambient["random"];
 }
 
-const BEHAVIOURS = { "deny-new": DENY_NEW, "allow-new": ALLOW_NEW, "evict-fullest": EVICT_FULLEST };
+/** What the core calls each. */
+export const WHEN_FULL = { "deny-new": DENY_NEW, "allow-new": ALLOW_NEW, "evict-fullest": EVICT_FULLEST };
 
 const MEMORY_BYTES_MAX = 2 ** 32;
 
@@ -81,7 +82,7 @@ export class Table implements KeyTable {
     this.#area = new CallArea(core);
     this.#area.renew();
     this.#area.floats.set(policy.constants, POLICY / 8);
-    if (!core.openTable(kindOf(policy), policy.stateCells, maxKeys, BEHAVIOURS[whenFull])) {
+    if (!core.openTable(kindOf(policy), policy.stateCells, maxKeys, WHEN_FULL[whenFull])) {
       throw new LimiterError("unsupported", "no memory for the key table");
     }
     this.#keys = new KeyBytes(core, this.#area);

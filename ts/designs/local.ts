@@ -1,6 +1,6 @@
 import type { Ambient, Policy } from "../contract.ts";
 import type { CoreExports } from "../core/exports.ts";
-import { type KeyTable, keyBytesMost, keysMost, Table, type WhenFull } from "../core/table.ts";
+import { type KeyTable, keyBytesMost, keysMost, Table, WHEN_FULL, type WhenFull } from "../core/table.ts";
 import { badOption, requireInteger, requireKnown, requireOneOf } from "../errors.ts";
 import type { LocalDesign } from "./design.ts";
 import { JointTable } from "./local-joint.ts";
@@ -44,7 +44,7 @@ export function local(options: LocalOptions = {}): LocalDesign {
   requireKnown("local", options, ["maxKeys", "whenFull"]);
   const { maxKeys, whenFull = "deny-new" } = options;
   if (maxKeys !== undefined) requireInteger("maxKeys", maxKeys);
-  requireOneOf("whenFull", whenFull, ["deny-new", "allow-new", "evict-fullest"]);
+  requireOneOf("whenFull", whenFull, Object.keys(WHEN_FULL) as WhenFull[]);
   return { kind: "local", maxKeys, whenFull };
 }
 

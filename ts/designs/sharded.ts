@@ -49,9 +49,7 @@ export function sharded(options: ShardedOptions): LinkedDesign {
   requireInteger("retries", retries, 0, SHARDS_MAX);
   requireInteger("splitAt", splitAt, 1, 1_000_000);
   if (isAuto && !isLeased) {
-    throw new RangeError(
-      'shards: "auto" needs split: "leased": a static split that changes would give its tokens twice',
-    );
+    throw new RangeError('shards: "auto" needs split: "leased": static parts that change would give tokens twice');
   }
   if (!isAuto && options.splitAt !== undefined) throw new RangeError('splitAt goes with shards: "auto"');
   return { kind: "sharded", shards, split, route, retries, splitAt };

@@ -40,8 +40,7 @@ export function slidingWindow(options: SlidingWindowOptions): Policy {
   const limit = requireInteger("limit", options.limit, 1, 2 ** 51);
   const window = toMs("window", options.window);
   const finest = runsFor(limit, window, 1) <= RUNS_DEFAULT_MAX ? 1 : Math.ceil(window / (RUNS_DEFAULT_MAX - 1));
-  const resolution = toMs("resolution", options.resolution ?? finest);
-  if (resolution > window) throw badOption("resolution", options.resolution, `no longer than the window, ${window} ms`);
+  const resolution = toMs("resolution", options.resolution ?? finest, 1, window);
   const room = runsFor(limit, window, resolution);
   if (room > RUNS_MAX) {
     const least = Math.ceil(window / (RUNS_MAX - 1));
