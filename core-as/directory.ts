@@ -143,12 +143,12 @@ function doubleDirectory(): bool {
 export function sweep(evict: bool): f64 {
   let group = nextPage();
   let page = group.page(handPage);
-  survey(page);
-  // Somewhere there are entries, or there would be no need to sweep.
-  while (evict && !surveyed) {
+  survey(page, evict);
+  // A page without entries is of no use, unless there are none anywhere: memory ended before the first.
+  while (evict && used && !surveyed) {
     group = nextPage();
     page = group.page(handPage);
-    survey(page);
+    survey(page, evict);
   }
   if (!surveyed) return 1;
   if (!isFree(soonest)) {

@@ -15,7 +15,7 @@
 import { FIXED_WINDOW, LEASE, SLIDING_WINDOW, TOKEN_BUCKET } from "../ts/core/abi";
 import { policyAt } from "./call";
 import { Cells } from "./cells";
-import { slidingEnd } from "./sliding-window";
+import { slidingEnd, takeSliding } from "./sliding-window";
 
 export const PAGE_BYTES: u32 = 4096;
 
@@ -59,10 +59,13 @@ export function untilFree(entry: usize): f64 {
   return Math.ceil((load<f64>(entry, 8) - whole) / ticksPerMs);
 }
 
-/** How much of its budget an entry has used, in whatever unit. */
-export function usedOf(entry: usize): f64 {
+/** How much of its budget an entry that isn't free has used by `now`, in whatever unit. */
+export function usedOf(entry: usize, now: f64): f64 {
   if (kind == TOKEN_BUCKET) return load<f64>(entry, 8);
-  return kind == FIXED_WINDOW ? load<f64>(entry, 16) : stateOf(entry)[0];
+  if (kind == FIXED_WINDOW) return load<f64>(entry, 16);
+  // A cost of nothing: what has ended is dropped.
+  takeSliding(policy, stateOf(entry), now, 0, false);
+  return stateOf(entry)[0];
 }
 
 /** Where the policy's state of an entry is. */

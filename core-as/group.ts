@@ -27,7 +27,7 @@ import {
   vacant,
 } from "./entry";
 import { reserve } from "./memory";
-import { EPOCHS, epoch, span } from "./time";
+import { EPOCHS, epoch, now, span } from "./time";
 import { rebaseBucket } from "./token-bucket";
 
 export const PAGES_MAX: u32 = 7;
@@ -149,13 +149,13 @@ export function scatter(page: usize, entry: usize): bool {
   return true;
 }
 
-/** What `survey` found: how many entries, the one that is free first, and the one that has used least. */
+/** What `survey` found: how many entries, the one that is free first, and the fullest: the one that has used least. */
 export let surveyed: u32 = 0;
 export let soonest: usize = 0;
 export let fullest: usize = 0;
 
-/** Looks through the entries of a page. */
-export function survey(page: usize): void {
+/** Looks through the entries of a page, and for the fullest if it is asked for. */
+export function survey(page: usize, forFullest: bool): void {
   surveyed = 0;
   let soon: f64 = Infinity;
   let least: f64 = Infinity;
@@ -168,7 +168,7 @@ export function survey(page: usize): void {
       soon = at;
       soonest = entry;
     }
-    const used = usedOf(entry);
+    const used = forFullest ? usedOf(entry, now) : Infinity;
     if (used < least) {
       least = used;
       fullest = entry;

@@ -1,6 +1,6 @@
 // The key table: one policy, many keys. Finding the key's entry, refilling and taking are one
 // call, which allocates nothing.
-import { COMMIT, DENY_NEW, EVICT_FULLEST, REPORT, SLIDING_WINDOW, TOKEN_BUCKET } from "../ts/core/abi";
+import { CLAIM, COMMIT, DENY_NEW, EVICT_FULLEST, REPORT, SLIDING_WINDOW, TOKEN_BUCKET } from "../ts/core/abi";
 import { defineBlocks, takeBlock } from "./blocks";
 import { Cells } from "./cells";
 import { countUsed, groupOf, isCrowded, openDirectory, relieve, sweep, used } from "./directory";
@@ -39,8 +39,9 @@ export function decideEntry(fingerprint: u64, epochMs: f64, cost: f64, mode: u32
   const group = groupOf(fingerprint);
   group.refresh();
   const commit = (mode & COMMIT) != 0;
+  const claims = commit || (mode & CLAIM && whenFull == DENY_NEW);
   let entry = search(group.pageOf(fingerprint), fingerprint);
-  if (!entry && commit && cost <= capacity) {
+  if (!entry && claims && cost <= capacity) {
     entry = claim(fingerprint);
     if (!entry) return decideUnheld(cost, mode, out);
   }

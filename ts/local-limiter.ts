@@ -71,8 +71,8 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
   }
 
   override async close(): Promise<void> {
-    await super.close();
     this.#opened = undefined;
+    await super.close();
   }
 
   /** Every other PoP admits as much again; a crash forgets what was used. */

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Ambient, Decision } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
@@ -243,6 +244,71 @@ describe("a holder", () => {
     await world.ambient.pass(10_000 - (world.ambient.now() % 10_000) - 10);
     expect(limiter.stats().held).toBe(0);
   });
+});
+
+// While no message is lost, whatever a holder was granted is spent or comes back.
+test("no token is lost, whoever stops asking and whenever, or closes the limiter", async () => {
+  const call = fc.record({ key: fc.nat(2), cost: fc.integer({ min: 1, max: 3 }), gapMs: fc.nat(2500) });
+  const calls = fc.array(call, { minLength: 1, maxLength: 20 });
+  const blocks = fc.constantFrom(8, 30, "adaptive" as const);
+  await fc.assert(
+    fc.asyncProperty(calls, blocks, fc.boolean(), async (calls, block, closes) => {
+      const world = new World();
+      const limiter = world.limiter({ block, ttl: "2s" });
+      const made: Promise<Decision>[] = [];
+      for (const { key, cost, gapMs } of calls) {
+        made.push(limiter.limit(`k${key}`, { cost }));
+        await world.ambient.pass(gapMs);
+      }
+      const closing = closes ? limiter.close() : undefined;
+      await world.ambient.pass(10_000);
+      await closing;
+      const decisions = await Promise.all(made);
+      const costs = (key: number, count: (decision: Decision) => boolean) =>
+        calls.reduce(
+          (sum, call, nth) => sum + (call.key === key && count(decisions[nth] as Decision) ? call.cost : 0),
+          0,
+        );
+      for (const key of [0, 1, 2]) {
+        const peeked = world.limiter().peek(`k${key}`);
+        await world.ambient.pass(100);
+        const { remaining } = await peeked;
+        expect(remaining).toBeLessThanOrEqual(100 - costs(key, ({ success }) => success));
+        // Calls that closing left without an answer may have been charged.
+        const unknown = costs(key, ({ source }) => source === "fallback");
+        expect(remaining).toBeGreaterThanOrEqual(100 - costs(key, ({ success }) => success) - unknown);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("a clock that asks the limiter changes no answer of its own", async () => {
+  const world = new World();
+  let asks: (() => void) | undefined;
+  const ask = () => {
+    const asked = asks;
+    asks = undefined;
+    asked?.();
+    return world.ambient.monotonic();
+  };
+  const ambient = Object.assign(Object.create(world.ambient), { now: ask, monotonic: ask });
+  const limiter = world.limiter({ block: 30 }, bucket, ambient);
+  for (const key of ["poor", "rich"]) {
+    for (let call = 0; call < 5; call++) await world.decide(limiter.limit(key));
+  }
+  for (let call = 0; call < 10; call++) limiter.decide("poor");
+  const { remaining } = limiter.decide("poor") as Decision;
+  for (const after of [0, 1, 2, 3]) {
+    let left = after;
+    const later = () => {
+      if (left-- > 0) asks = later;
+      else limiter.decide("rich");
+    };
+    asks = later;
+    expect(limiter.decide("poor")).toMatchObject({ success: true, source: "lease", remaining: remaining - 1 - after });
+    asks = undefined;
+  }
 });
 
 for (const durability of [

@@ -24,20 +24,23 @@ export const cores: Record<string, () => CoreExports> = {
   "debug build": () => instantiateSync(debug).exports as unknown as CoreExports,
 };
 
-/** A core whose memory ends at 2 MiB. */
-function smallCore(): CoreExports {
+/** Cores whose memory ends at so many pages of 64 KiB. */
+const small: Record<string, number> = { "small memory": 32, "tiny memory": 8 };
+
+function smallCore(pages: number): CoreExports {
   const module = release.slice();
   // The memory's most, 65,536 pages as LEB128, in a section of a count of one and its flags.
   const at = module.findIndex((_, index) =>
     [1, 1, 1, 0x80, 0x80, 4].every((byte, nth) => module[index + nth] === byte),
   );
-  module.set([0xa0, 0x80, 0], at + 3);
+  module.set([0x80 | pages, 0x80, 0], at + 3);
   return plain(module);
 }
 
 /** A table on one of the cores. */
 export function openTable(name: string, policy: Policy, options: Partial<TableOptions> = {}): Table {
-  const core = name === "small memory" ? smallCore() : (cores[name] as () => CoreExports)();
+  const pages = small[name];
+  const core = pages ? smallCore(pages) : (cores[name] as () => CoreExports)();
   const random = (bytes: Uint8Array) => void bytes.fill(7);
   return new Table(core, policy, { maxKeys: 1_000_000, whenFull: "deny-new", random, ...options });
 }

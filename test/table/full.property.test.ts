@@ -128,6 +128,44 @@ describe.each(Object.keys(cores))("a full table of one page: %s", (name) => {
       { numRuns: name === "shared memory" ? 200 : 50 },
     );
   });
+
+  // A look settles what it sees: here nobody has looked since each key's last take.
+  test.each(Object.keys(policies))("forgets the key that has used least by now: %s", (which) => {
+    const policy = policies[which] as Policy;
+    const take = fc.record({ nth: fc.nat(3), cost: fc.integer({ min: 1, max: 12 }), wait: fc.nat(5000) });
+    fc.assert(
+      fc.property(fc.array(take, { minLength: 4, maxLength: 40 }), (takes) => {
+        const table = openTable(name, policy, { maxKeys: 4, whenFull: "evict-fullest" });
+        const model = new Model(policy);
+        let now = START;
+        for (const { nth, cost, wait } of takes) {
+          now += wait;
+          expect(table.decide(keyOf(nth), now, cost, true)).toEqual(model.decide(keyOf(nth), now, cost, true));
+        }
+        fc.pre(model.live(now).size === 4);
+        expect(table.take(keyOf(4), now, 1)).toBe(true);
+        const keys = [0, 1, 2, 3].map(keyOf);
+        const left = keys.map((key) => model.decide(key, now, 1, false).remaining);
+        const most = Math.max(...left);
+        const seen = keys.map((key) => table.decide(key, now, 1, false).remaining);
+        const gone = keys.map((_, nth) => nth).filter((nth) => seen[nth] !== left[nth]);
+        expect(gone.map((nth) => left[nth])).toEqual([most]);
+      }),
+      { numRuns: name === "shared memory" ? 200 : 50 },
+    );
+  });
+});
+
+// A key of this window takes a block of 1 MiB.
+test.each([
+  ["deny-new", false],
+  ["allow-new", true],
+  ["evict-fullest", true],
+] as const)("a table whose memory ends before its first key does as it was told: %s", (whenFull, admits) => {
+  const policy = slidingWindow({ limit: 65_536, window: 65_536, resolution: 1 });
+  const table = openTable("tiny memory", policy, { maxKeys: 10, whenFull });
+  for (let nth = 0; nth < 20; nth++) expect(table.take(keyOf(nth), START + nth, 1)).toBe(admits);
+  expect(table.stats().keys).toBe(0);
 });
 
 // What a table holds when its memory ends is then its bound.

@@ -1,7 +1,7 @@
 import { getHeapStatistics } from "node:v8";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Decision, LocalKey } from "../../ts/contract.ts";
+import type { Decision, LocalKey, LocalLimiter } from "../../ts/contract.ts";
 import { limiterFor } from "../../ts/create-limiter.ts";
 import { createLimiter, fixedWindow, local, slidingWindow, tokenBucket } from "../../ts/index.ts";
 import { cores, openTable } from "../support/cores.ts";
@@ -193,14 +193,42 @@ describe("several policies", () => {
     expect([...limiter.allowMany(["a", "b"])]).toEqual([0, 1]);
   });
 
-  test("give back what one took that another's full table refused", async () => {
+  // Each forgets a key at a time of its own, so that one may be full where another is not.
+  test("change nothing where one refuses, be it for want of a place", async () => {
+    const sets = [
+      [bucket, fixedWindow({ limit: 8, window: "1h" })],
+      [slidingWindow({ limit: 5, window: "10s" }), tokenBucket({ rate: 1, per: "5s", burst: 5 })],
+      [fixedWindow({ limit: 6, window: "5s" }), slidingWindow({ limit: 6, window: "20s", resolution: "1s" })],
+    ];
+    const wait = fc.constantFrom(0, 500, 2500, 6000, 9000);
+    const call = fc.record({ nth: fc.nat(2), cost: fc.constantFrom(1, 5), wait });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...sets), fc.array(call, { maxLength: 60 }), async (policies, calls) => {
+        const clock = { now: () => now };
+        let now = START;
+        const pair = [0, 1].map(() => createLimiter({ policy: policies, design: local({ maxKeys: 2 }), clock }));
+        const [limiter, spared] = pair as [LocalLimiter, LocalLimiter];
+        for (const { nth, cost, wait } of calls) {
+          now += wait;
+          const key = keyOf(nth);
+          // The other one is spared the calls that are refused.
+          if (limiter.limitSync(key, { cost }).success) expect(spared.limitSync(key, { cost }).success).toBe(true);
+          for (let other = 0; other < 3; other++) {
+            expect((await limiter.peek(keyOf(other))).each).toEqual((await spared.peek(keyOf(other))).each);
+          }
+        }
+        expect(limiter.stats().keys).toBeLessThanOrEqual(2);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("say so where a table is full", async () => {
     const limiter = createLimiter({ policy: several, design: local({ maxKeys: 1 }), clock: { now: () => time.now } });
-    let admitted = 0;
-    for (let nth = 0; nth < 1000; nth++) if (limiter.allow(`key${nth}`)) admitted++;
-    expect(admitted).toBeGreaterThan(0);
-    expect(admitted).toBeLessThan(1000);
-    expect(limiter.stats().deniedNew).toBeGreaterThan(0);
-    expect(limiter.limitSync("key999", { cost: 9 })).toMatchObject({ success: false, retryAfterMs: null });
+    const admitted = Array.from({ length: 100 }, (_, nth) => limiter.allow(`key${nth}`));
+    expect(admitted).toEqual(admitted.map((_, nth) => nth === 0));
+    expect(limiter.stats().deniedNew).toBe(99);
+    expect(limiter.limitSync("key99", { cost: 9 })).toMatchObject({ success: false, retryAfterMs: null });
     expect((await limiter.refund("key0", 1)).remaining).toBe(bucket.capacity);
   });
 });

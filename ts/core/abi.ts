@@ -14,6 +14,8 @@ export const EVICT_FULLEST = 2;
 /** Bits of a call's mode: it takes its cost; it writes `out`. */
 export const COMMIT = 1;
 export const REPORT = 2;
+/** Without COMMIT: it is refused where a full table would refuse to COMMIT, and else has a place for that. */
+export const CLAIM = 4;
 
 /** Forms of a key: a string whose characters are all below 256, a byte each. */
 export const LATIN1 = 0;

@@ -4,6 +4,7 @@ import {
   ADMITTED,
   ALLOW_NEW,
   BATCH_MAX,
+  CLAIM,
   COMMIT,
   COSTS,
   DENY_NEW,
@@ -98,6 +99,11 @@ export class Table implements KeyTable {
   decide(key: LocalKey, now: number, cost: number, commit: boolean): Outcome {
     const form = this.#keys.write(key);
     return this.#answer(this.#core.decideKey(form, now, cost, commit ? COMMIT | REPORT : REPORT));
+  }
+
+  /** As `decide` without commit; admitted, the same with commit will be too. */
+  look(key: LocalKey, now: number, cost: number): Outcome {
+    return this.#answer(this.#core.decideKey(this.#keys.write(key), now, cost, CLAIM | REPORT));
   }
 
   refund(key: LocalKey, now: number, count: number): Outcome {

@@ -18,11 +18,11 @@ export class JointTable implements KeyTable {
 
   /** All or nothing. */
   decide(key: LocalKey, now: number, cost: number, commit: boolean): Joint {
-    const looked = this.#join((table) => table.decide(key, now, cost, false));
-    if (!looked.admitted || !commit) return looked;
-    const taken = this.#join((table) => table.decide(key, now, cost, true));
-    if (!taken.admitted) this.#giveBack(key, now, cost, taken);
-    return taken;
+    if (commit) {
+      const looked = this.#join((table) => table.look(key, now, cost));
+      if (!looked.admitted) return looked;
+    }
+    return this.#join((table) => table.decide(key, now, cost, commit));
   }
 
   refund(key: LocalKey, now: number, count: number): Joint {
@@ -46,10 +46,5 @@ export class JointTable implements KeyTable {
 
   #join(ask: (table: Table) => ReturnType<Table["decide"]>): Joint {
     return allOf(this.#policies, this.#tables.map(ask));
-  }
-
-  /** A full table may have refused a key that it let look: the others take theirs back. */
-  #giveBack(key: LocalKey, now: number, cost: number, { each }: Joint): void {
-    for (const [nth, { admitted }] of each.entries()) if (admitted) this.#tables[nth]?.refund(key, now, cost);
   }
 }

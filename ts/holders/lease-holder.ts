@@ -6,6 +6,7 @@ import { SILENT_MS_MAX } from "../ledger/rights.ts";
 import { addressesOf } from "../link/address.ts";
 import { LEASE_ONLY } from "../link/lane.ts";
 import type { Hold, Terms } from "../link/lease-hold.ts";
+import { Rounds } from "../link/rounds.ts";
 import { TabledHold } from "../link/tabled-hold.ts";
 import { AtLedger } from "./at-ledger.ts";
 import type { Holder, HolderContext } from "./holder.ts";
@@ -13,8 +14,6 @@ import type { Holder, HolderContext } from "./holder.ts";
 /** Keys that are leased at most; calls on others are decided at the ledger. */
 const HOLDS_MAX = 100_000;
 const DENIALS_MAX = 10_000;
-/** How long rounds go on by themselves in Workers, which let a request work on for 30 s. */
-const OUTLIVE_MS = 20_000;
 
 /**
  * Holds leases on keys, and spends them: the half of lease() and optimistic() in this process.
@@ -39,9 +38,7 @@ export class LeaseHolder implements Holder {
   #overdrawn = 0;
   #shared = 0;
   #closing = false;
-  #cancelRound = () => {};
-  /** When the next round must have been. */
-  #roundBy = 0;
+  readonly #rounds: Rounds;
 
   constructor(context: HolderContext, terms: Terms) {
     const { name, policies, ambient, instantiate, pops, link } = context;
@@ -57,13 +54,18 @@ export class LeaseHolder implements Holder {
       request: (address) => this.#request(address),
       arrived: (address, request, reply, sentAt) => this.#arrived(address, request, reply, sentAt),
     });
+    this.#rounds = new Rounds({
+      ambient,
+      pauseMs: terms.ttlMs / 8,
+      work: (now) => this.#round(now),
+      isNeeded: () => this.#holds.size > 0,
+      outlive: this.#outlive,
+    });
   }
 
   atHand(key: string, cost: number): Answer | null {
     const now = this.#ambient.monotonic();
-    // In Workers a timer dies with the request that it was set for, some time after its answer:
-    // then the next call makes up for it.
-    if (now > this.#roundBy) this.#round(now);
+    this.#rounds.keepUp(now);
     if (this.#table?.spend(key, now, cost)) {
       this.#leased += cost;
       this.#held.remaining = this.#table.left;
@@ -162,7 +164,7 @@ export class LeaseHolder implements Holder {
 
   async close(): Promise<void> {
     this.#closing = true;
-    this.#cancelRound();
+    this.#rounds.stop();
     const now = this.#ambient.monotonic();
     for (const hold of this.#holds.values()) hold.recall(now);
     const held = [...this.#holds].filter(([, hold]) => hold.isHolding(now));
@@ -202,34 +204,14 @@ export class LeaseHolder implements Holder {
     hold.lend(now);
   }
 
-  /**
-   * Renews or returns what is about to end, and forgets what nobody asks for.
-   *
-   * @param since  when a call began the rounds: where they live on its request, that has an end
-   */
-  #round(now: number, since = now): void {
+  /** Renews or returns what is about to end, and forgets what nobody asks for. */
+  #round(now: number): void {
     for (const [address, hold] of this.#holds) {
       hold.recall(now);
       if (hold.isDue(now)) this.#fetch(address, hold);
       else if (hold.isIdle(now)) this.#holds.delete(address);
       else hold.lend(now);
     }
-    const pauseMs = this.#terms.ttlMs / 8;
-    const by = now + 2 * pauseMs;
-    this.#roundBy = by;
-    this.#cancelRound();
-    if (this.#outlive && now - since > OUTLIVE_MS) return;
-    const next = new Promise<void>((resolve) => {
-      const cancel = this.#ambient.schedule(pauseMs, () => {
-        resolve();
-        if (this.#roundBy === by && this.#holds.size > 0) this.#round(this.#ambient.monotonic(), since);
-      });
-      this.#cancelRound = () => {
-        cancel();
-        resolve();
-      };
-    });
-    this.#outlive?.(next);
   }
 
   #request(address: string): LeaseRequest | undefined {

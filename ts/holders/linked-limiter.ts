@@ -21,8 +21,10 @@ export class LinkedLimiter extends KeyedLimiter {
   decide(key: Key, options?: LimitOptions): Decision | Promise<Decision> {
     const cost = costOf(options);
     const encoded = this.#encoded(key);
+    // Read before: the next answer at hand takes the place of this one, and a clock may be anyone's.
+    const now = this.now();
     const atHand = this.#holder.atHand?.(encoded, cost);
-    return atHand ? this.#decided(encoded, atHand, true) : this.#ask(encoded, ["take", cost]);
+    return atHand ? this.#decided(encoded, atHand, now, true) : this.#ask(encoded, ["take", cost]);
   }
 
   override policiesOf(key: Key): readonly Policy[] {
@@ -69,13 +71,14 @@ export class LinkedLimiter extends KeyedLimiter {
   }
 
   async #ask(encoded: string, op: Op): Promise<Decision> {
-    return this.#decided(encoded, await this.#holder.ask(encoded, op), op[0] === "take");
+    const answer = await this.#holder.ask(encoded, op);
+    // The answer may have taken a while, and its durations count from its arrival.
+    return this.#decided(encoded, answer, this.now(), op[0] === "take");
   }
 
-  /** The time is read here: an answer may have taken a while, and its durations count from its arrival. */
-  #decided(encoded: string, answer: Answer, takes: boolean): Decision {
+  #decided(encoded: string, answer: Answer, now: number, takes: boolean): Decision {
     const { capacity } = this.#terms.ofKey(encoded).policies[0] as Policy;
-    const decision = this.decision(answer, answer.source, this.now(), capacity);
+    const decision = this.decision(answer, answer.source, now, capacity);
     if (answer.unreachable) decision.reason = "unreachable";
     else if (answer.planCap && decision.reason === "limited") decision.reason = "plan_cap";
     if (takes) this.#counts[answer.admitted ? "admitted" : "denied"]++;

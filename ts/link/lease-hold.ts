@@ -57,6 +57,8 @@ export class Hold {
   /** What the last request told of that, and when it was made. */
   #told: number;
   #askedAt = Number.NEGATIVE_INFINITY;
+  /** Whether its last request has had no answer. */
+  #awaiting = false;
   protected rttMs = 0;
   /** Tokens asked for, each fading with time; in a steady state those of the last half ttl. */
   #demand = 0;
@@ -101,9 +103,10 @@ export class Hold {
     return now < this.end ? this.tokens : 0;
   }
 
-  /** Whether there is something to give back. */
+  /** Whether there is something to give back, or may soon be: the ledger may grant it just now. */
   isHolding(now: number): boolean {
-    return (now < this.end && this.tokens + this.later > 0) || this.alone?.isIdle(now) === false;
+    const holds = now < this.end && this.tokens + this.later > 0;
+    return holds || this.#awaiting || this.alone?.isIdle(now) === false;
   }
 
   spend(cost: number): void {
@@ -174,6 +177,7 @@ export class Hold {
     if (had === 0 && ask === 0 && !rights) return undefined;
     this.#told = this.#used;
     this.#askedAt = now;
+    this.#awaiting = true;
     const request: LeaseRequest = { used: this.#used, held: this.tokens, later: this.later, ask, ttlMs };
     if (block !== undefined) request.block = block;
     if (rights) request.rights = rights;
@@ -182,6 +186,7 @@ export class Hold {
 
   /** Takes up what the ledger answered to `request`. */
   arrived(request: LeaseRequest, reply: LeaseReply, sentAt: number, now: number): void {
+    this.#awaiting = false;
     const rttMs = now - sentAt;
     this.rttMs = this.rttMs === 0 ? rttMs : this.rttMs + (rttMs - this.rttMs) / 4;
     const begun = request.later > 0 && this.later === 0;

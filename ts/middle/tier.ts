@@ -5,6 +5,7 @@ import { Courier } from "../link/courier.ts";
 import { holderId } from "../link/holder-id.ts";
 import { LEASE_ONLY } from "../link/lane.ts";
 import { defaultTtlMs } from "../link/lease-hold.ts";
+import { Rounds } from "../link/rounds.ts";
 import { plainTerms } from "../link/terms.ts";
 import { policyOf } from "../policies/spec.ts";
 import { admits, Entry, type Heard } from "./entry.ts";
@@ -42,8 +43,7 @@ export class Tier {
   /** Tokens of its leases that count as used, on all keys. */
   #used = 0;
   #closing = false;
-  #cancelRound = () => {};
-  #roundBy = 0;
+  readonly #rounds: Rounds;
 
   constructor(options: MiddleOptions, { policies, carry = "share", durability }: LedgerRequest) {
     const { home, ambient, deadlineMs, onError } = options;
@@ -61,6 +61,12 @@ export class Tier {
           this.#entries.get(address)?.pool.arrived(request, reply, sentAt, ambient.monotonic()),
       },
     });
+    this.#rounds = new Rounds({
+      ambient,
+      pauseMs: this.#ttlMs / 4,
+      work: (now) => this.#round(now),
+      isNeeded: () => this.#entries.size > 0,
+    });
   }
 
   get isIdle(): boolean {
@@ -74,7 +80,7 @@ export class Tier {
   /** @throws {LimiterError} "protocol": the request was superseded; "storage": home is out of reach */
   ask(address: string, request: LedgerRequest): Promise<LedgerReply> {
     const now = this.#options.ambient.monotonic();
-    if (now > this.#roundBy) this.#round(now);
+    this.#rounds.keepUp(now);
     const entry = this.#entry(address);
     let heard = entry.heard.get(request.holder);
     if (heard && heard.seq > request.seq) {
@@ -95,9 +101,9 @@ export class Tier {
   /** Gives back what isn't leased on. */
   async close(): Promise<void> {
     this.#closing = true;
-    this.#cancelRound();
+    this.#rounds.stop();
     const now = this.#options.ambient.monotonic();
-    const held = [...this.#entries].filter(([, { pool }]) => now < pool.end && pool.tokens + pool.later > 0);
+    const held = [...this.#entries].filter(([, { pool }]) => pool.isHolding(now));
     await Promise.all(held.map(([address]) => this.#courier.send(address, LEASE_ONLY, 0)));
     this.#courier.close();
     this.#entries.clear();
@@ -179,11 +185,5 @@ export class Tier {
       if (pool.isDue(now)) this.#fetch(address, pool);
       else if (pool.isIdle(now) && heard.size === 0) this.#entries.delete(address);
     }
-    const pauseMs = this.#ttlMs / 4;
-    this.#roundBy = now + 2 * pauseMs;
-    this.#cancelRound();
-    this.#cancelRound = this.#options.ambient.schedule(pauseMs, () => {
-      if (this.#entries.size > 0 && !this.#closing) this.#round(this.#options.ambient.monotonic());
-    });
   }
 }
