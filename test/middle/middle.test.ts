@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { PolicySpec } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
@@ -101,6 +102,34 @@ describe("a middle ledger", () => {
     expect(tokens).toBeGreaterThan(0);
     await world.ambient.pass(20_000);
     expect(await world.left()).toBe(98 - tokens);
+  });
+
+  test("loses no token while no message is lost, whoever stops asking and whenever, or closes it", async () => {
+    const gapMs = fc.oneof(fc.nat(30), fc.nat(3000), fc.integer({ min: 60_000, max: 63_000 }));
+    const call = fc.record({ ops: fc.integer({ min: 1, max: 5 }), gapMs });
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 15 }), fc.boolean(), async (calls, closes) => {
+        const world = new World();
+        let used = 0;
+        for (const [seq, { ops, gapMs }] of calls.entries()) {
+          const request = {
+            v: 1 as const,
+            holder: "a",
+            seq,
+            policies: [bucket],
+            ops: Array(ops).fill([TAKE, 1]).flat(),
+          };
+          const asked = world.middle.ask("key", request);
+          await world.ambient.pass(gapMs);
+          await world.ambient.pass(Math.max(12 - gapMs, 0));
+          used += (await asked).outcomes.filter((cell, at) => at % 4 === 0 && cell === 1).length;
+        }
+        const closing = closes ? world.middle.close() : undefined;
+        await world.ambient.pass(100_000);
+        await closing;
+        expect(await world.left()).toBe(100 - used);
+      }),
+    );
   });
 
   test("gives back at home what nobody asks for any more", async () => {
