@@ -15,7 +15,8 @@
 import { FIXED_WINDOW, LEASE, SLIDING_WINDOW, TOKEN_BUCKET } from "../ts/core/abi";
 import { policyAt } from "./call";
 import { Cells } from "./cells";
-import { slidingEnd, takeSliding } from "./sliding-window";
+import { take } from "./policy";
+import { slidingEnd } from "./sliding-window";
 
 export const PAGE_BYTES: u32 = 4096;
 
@@ -64,7 +65,7 @@ export function usedOf(entry: usize, now: f64): f64 {
   if (kind == TOKEN_BUCKET) return load<f64>(entry, 8);
   if (kind == FIXED_WINDOW) return load<f64>(entry, 16);
   // A cost of nothing: what has ended is dropped.
-  takeSliding(policy, stateOf(entry), now, 0, false);
+  take(kind, policy, stateOf(entry), now, 0, false);
   return stateOf(entry)[0];
 }
 

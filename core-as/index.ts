@@ -1,7 +1,7 @@
 export { alloc } from "./alloc";
-export { decideBatch, touched } from "./batch";
+export { decideBatch } from "./batch";
 export { callAt } from "./call";
-export { evicted as keysEvicted, used as keysHeld } from "./directory";
+export { evicted, used as held } from "./directory";
 export { absorbKey, decideKey, refundKey, seedKeys, shardOfKey } from "./keys";
 export { lendKey, recallKey, spendKey } from "./leases";
 export { growsCheaply } from "./memory";

@@ -36,7 +36,7 @@ export function limiterFor(ambient: Ambient) {
     if (typeof name !== "string" || name === "") throw badOption("name", name, "a non-empty string");
     if (typeof design?.kind !== "string") throw badOption("design", design, "made by local() or exact()");
     if (clock !== undefined && typeof clock?.now !== "function") {
-      throw badOption("clock", clock, "an object with now(), which gives epoch ms");
+      throw badOption("clock", clock, "an object with now(), epoch ms");
     }
     const policies = policiesOf("policy", options.policy);
     // A clock for tests is also the one that waits are measured by.

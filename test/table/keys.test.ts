@@ -65,7 +65,7 @@ function fingerprinter(name: string) {
   keys.seed((bytes) => bytes.set(SEED));
   return (key: LocalKey) => {
     const view = new DataView(core.memory.buffer, core.callAt.value);
-    view.setUint32(FORMS, keys.write(key), true);
+    view.setFloat64(FORMS, keys.write(key), true);
     core.decideBatch(1, 0, 0);
     return view.getBigUint64(FINGERPRINTS, true);
   };

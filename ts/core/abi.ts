@@ -34,14 +34,14 @@ export const BATCH_MAX = 64;
 // Where a call and its host leave things for each other, in bytes behind the core's `callAt`:
 //
 // ╒═══════════════════════ for each of BATCH_MAX keys ═══════════════════════╕
-// │ out f64 × 4 … │ cost f64 … │ fingerprint u64 … │ form u32 … │ admitted u8 … │ policy f64 × 4 │ keys u8 … │
+// │ out f64 × 4 … │ cost f64 … │ fingerprint u64 … │ form f64 … │ admitted u8 … │ policy f64 × 4 │ keys u8 … │
 
 /** Decisions: [admitted, remaining, retryAfterMs, resetMs]. A call on one key writes the first. */
 export const OUT = 0;
 export const COSTS = OUT + 32 * BATCH_MAX;
 export const FINGERPRINTS = COSTS + 8 * BATCH_MAX;
 export const FORMS = FINGERPRINTS + 8 * BATCH_MAX;
-export const ADMITTED = FORMS + 4 * BATCH_MAX;
+export const ADMITTED = FORMS + 8 * BATCH_MAX;
 /** The constants of the table's policy. */
 export const POLICY = ADMITTED + BATCH_MAX;
 /** The bytes of keys, and room for the tag and what the hash needs. */

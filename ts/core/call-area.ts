@@ -5,7 +5,6 @@ import type { CoreExports } from "./exports.ts";
 export class CallArea {
   readonly #core: CoreExports;
   bytes: Uint8Array = new Uint8Array();
-  words: Uint32Array = new Uint32Array();
   floats: Float64Array = new Float64Array();
 
   constructor(core: CoreExports) {
@@ -17,7 +16,6 @@ export class CallArea {
     if (this.bytes.length > 0) return;
     const { memory, callAt } = this.#core;
     this.bytes = new Uint8Array(memory.buffer, callAt.value, CALL_BYTES);
-    this.words = new Uint32Array(memory.buffer, callAt.value, CALL_BYTES / 4);
     this.floats = new Float64Array(memory.buffer, callAt.value, CALL_BYTES / 8);
   }
 }

@@ -22,8 +22,8 @@ export interface CoreExports {
   decideKey(form: number, now: number, cost: number, mode: number): number;
   refundKey(form: number, now: number, count: number): number;
   decideBatch(count: number, now: number, mode: number): void;
-  readonly keysHeld: Global;
-  readonly keysEvicted: Global;
+  readonly held: Global;
+  readonly evicted: Global;
   readonly deniedNew: Global;
   readonly allowedNew: Global;
 

@@ -132,12 +132,12 @@ export class Table implements KeyTable {
 
   stats(): LocalStats {
     return {
-      keys: this.#core.keysHeld.value,
+      keys: this.#core.held.value,
       maxKeys: this.#maxKeys,
       bytes: this.#core.memory.buffer.byteLength,
       deniedNew: this.#core.deniedNew.value,
       allowedNew: this.#core.allowedNew.value,
-      evicted: this.#core.keysEvicted.value,
+      evicted: this.#core.evicted.value,
     };
   }
 
@@ -150,14 +150,14 @@ export class Table implements KeyTable {
     mode: number,
   ): number {
     this.#area.renew();
-    const { words, floats } = this.#area;
+    const { floats } = this.#area;
     const most = Math.min(keys.length - start, BATCH_MAX);
     let offset = 0;
     let count = 0;
     for (; count < most; count++) {
       const form = this.#keys.write(keys[start + count] as LocalKey, offset);
       if (form === NO_ROOM) break;
-      words[FORMS / 4 + count] = form;
+      floats[FORMS / 8 + count] = form;
       floats[COSTS / 8 + count] = costs === undefined ? 1 : (costs[start + count] as number);
       offset += ((form >>> 2) + 9) & ~7;
     }
