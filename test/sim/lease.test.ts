@@ -82,7 +82,7 @@ describe("the search catches", () => {
         wrong: "const end = reply.ttlMs",
       },
       {
-        file: "ts/designs/lease-holder.ts",
+        file: "ts/holders/lease-holder.ts",
         right: "this.#ambient = ambient",
         wrong: "this.#ambient = { ...ambient, monotonic: ambient.now }",
       },

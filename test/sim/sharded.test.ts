@@ -79,7 +79,7 @@ describe("a key that grows hot and cools", () => {
 describe("the search catches", () => {
   test("bursts that sum to more than the limit", async () => {
     const broken = await simulatorWith({
-      file: "ts/designs/sharded-split.ts",
+      file: "ts/holders/sharded-split.ts",
       right: "nth < tokens % shards",
       wrong: "tokens % shards > 0",
     });
