@@ -1,7 +1,7 @@
-// core-as/ → build/core.wasm, build/core.debug.wasm, build/twin.js; ts/ → dist/ with types.
+// core-as/ → build/core.wasm, build/core.ts, build/core.debug.wasm, build/twin.js; ts/ → dist/ with types.
 // --quick leaves out what only tests and the published package need.
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, rm } from "node:fs/promises";
+import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
@@ -40,9 +40,12 @@ function encode(bytes) {
   }).join("");
 }
 
-const decoder = `
-function decode(text) {
-  const bytes = [];
+const coreModule = (bytes) => `// The core's bytes as text; scripts/build.mjs says how.
+const core: Uint8Array | WebAssembly.Module = decode(${JSON.stringify(encode(bytes))});
+export default core;
+
+function decode(text: string): Uint8Array {
+  const bytes: number[] = [];
   let more = -5;
   for (const character of text) {
     const value = character === "!" ? 57 : character.charCodeAt(0) - 35;
@@ -50,17 +53,14 @@ function decode(text) {
     more = value < 90 ? -5 : 90 * (value - 89) - 5;
   }
   return new Uint8Array(bytes);
-}`;
+}
+`;
 
-/** Everywhere but in Workers the core's bytes are part of the bundle. */
+/** Everywhere but in Workers the core's bytes are part of the bundle; main() makes the module. */
 const inlined = {
   name: "core-inlined",
   setup(build) {
-    build.onResolve({ filter: /^sluice:core$/ }, () => ({ path: `${root}build/core.wasm`, namespace: "core" }));
-    build.onLoad({ filter: /.*/, namespace: "core" }, async ({ path }) => {
-      const { readFile } = await import("node:fs/promises");
-      return { contents: `${decoder}\nexport default decode(${JSON.stringify(encode(await readFile(path)))});` };
-    });
+    build.onResolve({ filter: /^sluice:core$/ }, () => ({ path: `${root}build/core.ts` }));
   },
 };
 
@@ -79,6 +79,7 @@ async function main() {
   if (!quick) await rm(`${root}dist`, { recursive: true, force: true });
   await mkdir(`${root}dist/workerd`, { recursive: true });
   await Promise.all([asc("release"), ...(quick ? [] : [asc("debug"), types()])]);
+  await writeFile(`${root}build/core.ts`, coreModule(await readFile(`${root}build/core.wasm`)));
   await Promise.all([
     build({
       ...shared,

@@ -21,13 +21,14 @@ export interface LimiterOptions extends LinkOptions {
 
 const FOR_LINKS = ["plan", "endpoints", "link", "onUnreachable", "pops", "deadline", "carry", "onError"] as const;
 
+/** See createLimiter. */
+export interface CreateLimiter {
+  (options: LimiterOptions & { design?: LocalDesign }): LocalLimiter;
+  (options: LimiterOptions): Limiter;
+}
+
 /** Makes createLimiter for a platform. */
-export function limiterFor(ambient: Ambient) {
-  /**
-   * Makes a limiter.
-   *
-   * @throws {RangeError} an option is missing, out of range, unknown, or does not fit another
-   */
+export function limiterFor(ambient: Ambient): CreateLimiter {
   function createLimiter(options: LimiterOptions & { design?: LocalDesign }): LocalLimiter;
   function createLimiter(options: LimiterOptions): Limiter;
   function createLimiter(options: LimiterOptions): Limiter {

@@ -1,10 +1,15 @@
-import { limiterFor } from "./create-limiter.ts";
+import { type CreateLimiter, limiterFor } from "./create-limiter.ts";
 import { ambient } from "./hosts/ambient.ts";
 
-export const createLimiter = limiterFor(ambient);
+/**
+ * Makes a limiter.
+ *
+ * @throws {RangeError} an option is missing, out of range, unknown, or does not fit another
+ */
+export const createLimiter: CreateLimiter = limiterFor(ambient);
 
 export type * from "./contract.ts";
-export type { LimiterOptions } from "./create-limiter.ts";
+export type { CreateLimiter, LimiterOptions } from "./create-limiter.ts";
 export type { Design, LinkedDesign, LocalDesign } from "./designs/design.ts";
 export { type ExactOptions, exact } from "./designs/exact.ts";
 export { type LeaseOptions, lease } from "./designs/lease.ts";

@@ -1,11 +1,11 @@
 // Deno: its node:sqlite, and Deno.serve.
 import { DatabaseSync } from "node:sqlite";
-import { embeddedOn } from "./embedded.ts";
+import { type Embedded, embeddedOn } from "./embedded.ts";
 import { type LedgerServer, type ServeOptions, serving } from "./serve.ts";
 
-export const embedded = embeddedOn(() => DatabaseSync);
+export const embedded: Embedded = embeddedOn(() => DatabaseSync);
 export { denoKv, type Kv } from "./deno-kv.ts";
-export type { EmbeddedOptions } from "./embedded.ts";
+export type { Embedded, EmbeddedOptions } from "./embedded.ts";
 export type { LedgerServer, ServeOptions } from "./serve.ts";
 
 /** The little of the platform that is used here, so that no types of it are needed. */

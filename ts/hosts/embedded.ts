@@ -31,19 +31,21 @@ export interface EmbeddedOptions {
 
 const SWEEP_MS = 60_000;
 
+/**
+ * A link to ledgers in this process.
+ *
+ * What all keys change in one tick is committed together. The file belongs to one process at a
+ * time. Close the link when you are done: that stores what reserve() and lazy() have not.
+ *
+ * @throws {RangeError}    an option is unknown or out of range
+ * @throws {LimiterError}  "storage": the file can't be opened, or another process has it;
+ *                         "unsupported": there is no SQLite here
+ */
+export type Embedded = (options?: EmbeddedOptions) => ClosableLink;
+
 /** Makes embedded() for a runtime. @param sqlite  gives the runtime's binding, when it is needed */
-export function embeddedOn(sqlite: () => SqliteClass) {
-  /**
-   * A link to ledgers in this process.
-   *
-   * What all keys change in one tick is committed together. The file belongs to one process at a
-   * time. Close the link when you are done: that stores what reserve() and lazy() have not.
-   *
-   * @throws {RangeError}    an option is unknown or out of range
-   * @throws {LimiterError}  "storage": the file can't be opened, or another process has it;
-   *                         "unsupported": there is no SQLite here
-   */
-  return function embedded(options: EmbeddedOptions = {}): ClosableLink {
+export function embeddedOn(sqlite: () => SqliteClass): Embedded {
+  return function embedded(options = {}) {
     requireKnown("embedded", options, ["path", "durability", "childrenMax"]);
     const { path, durability = strict(), childrenMax } = options;
     if (path !== undefined && (typeof path !== "string" || path === "")) throw badOption("path", path, "a file's path");

@@ -1,11 +1,11 @@
 // Node: its own SQLite (22.13 and newer), else the package better-sqlite3; and its own HTTP server.
 import { createRequire } from "node:module";
 import { LimiterError } from "../errors.ts";
-import { embeddedOn } from "./embedded.ts";
+import { type Embedded, embeddedOn } from "./embedded.ts";
 import type { SqliteClass } from "./sqlite-file.ts";
 
-export const embedded = embeddedOn(bindingClass);
-export type { EmbeddedOptions } from "./embedded.ts";
+export const embedded: Embedded = embeddedOn(bindingClass);
+export type { Embedded, EmbeddedOptions } from "./embedded.ts";
 export { serveLedger } from "./node-server.ts";
 export type { LedgerServer, ServeOptions } from "./serve.ts";
 

@@ -39,18 +39,20 @@ interface Ask {
   reject(error: unknown): void;
 }
 
+/**
+ * A link to ledgers behind serveLedger() or ledgerHandler().
+ *
+ * What one tick asks, of whichever keys, travels in one POST over a connection that stays open.
+ * In Workers that is what one request asks: it can't carry another's.
+ *
+ * @param url  where the ledgers are served, http: or https:
+ * @throws {RangeError} the URL or an option is out of range
+ */
+export type Remote = (url: string | URL, options?: RemoteOptions) => ClosableLink;
+
 /** Makes remote() for a platform. */
-export function remoteFor(outgoing: Outgoing) {
-  /**
-   * A link to ledgers behind serveLedger() or ledgerHandler().
-   *
-   * What one tick asks, of whichever keys, travels in one POST over a connection that stays open.
-   * In Workers that is what one request asks: it can't carry another's.
-   *
-   * @param url  where the ledgers are served, http: or https:
-   * @throws {RangeError} the URL or an option is out of range
-   */
-  return function remote(url: string | URL, options: RemoteOptions = {}): ClosableLink {
+export function remoteFor(outgoing: Outgoing): Remote {
+  return function remote(url, options = {}) {
     requireKnown("remote", options, ["token", "durability", "timeout", "childrenMax"]);
     if (options.token !== undefined && !isToken(options.token)) {
       throw new RangeError(`token must be ${TOKEN_ALLOWED}`);

@@ -1,7 +1,7 @@
-import { remoteFor } from "./remote-link.ts";
+import { type Remote, remoteFor } from "./remote-link.ts";
 
 export { type LedgerHandlerOptions, ledgerHandler } from "./ledger-handler.ts";
 export { type RegionalOptions, regional } from "./regional.ts";
-export type { RemoteOptions } from "./remote-link.ts";
+export type { Remote, RemoteOptions } from "./remote-link.ts";
 
-export const remote = remoteFor({ inFlightMax: 8 });
+export const remote: Remote = remoteFor({ inFlightMax: 8 });

@@ -1,4 +1,4 @@
-import type { Ambient } from "../contract.ts";
+import type { Ambient, Clock } from "../contract.ts";
 import type { World } from "./world.ts";
 
 /** What a machine's clock shows when the true time is zero, epoch ms. */
@@ -67,17 +67,23 @@ export class Machine implements Ambient {
   }
 }
 
-/** A clock for tests, which stands still until it is moved. */
-export function fakeClock(start = EPOCH_MS) {
+/** A clock for tests. */
+export interface FakeClock extends Clock {
+  /** Moves it on by `ms`. */
+  advance(ms: number): void;
+  /** Sets it, also back, to epoch ms. */
+  set(time: number): void;
+}
+
+/** A clock that stands still until it is moved. */
+export function fakeClock(start: number = EPOCH_MS): FakeClock {
   let now = start;
   return {
     now: () => now,
-    /** Moves it on by `ms`. */
-    advance(ms: number): void {
+    advance(ms) {
       now += ms;
     },
-    /** Sets it, also back. */
-    set(time: number): void {
+    set(time) {
       now = time;
     },
   };
