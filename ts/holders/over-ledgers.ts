@@ -42,8 +42,9 @@ function holderOf(design: LinkedDesign, context: HolderContext): Holder {
 /** The way to the ledgers, and what to do without it. */
 function unreachedOf({ kind }: LinkedDesign, options: LinkOptions) {
   const { link, onUnreachable, onError, carry = "share" } = options;
-  if (typeof link?.ask !== "function")
+  if (typeof link?.ask !== "function") {
     throw badOption("link", link, "made by a host, such as durableObject(env.LEDGER)");
+  }
   const canShare = kind === "lease" || kind === "optimistic";
   if (onUnreachable !== "deny" && onUnreachable !== "allow" && (onUnreachable !== "share" || !canShare)) {
     const choice =
