@@ -179,7 +179,10 @@ export interface Limiter {
   bounds(options?: BoundsOptions): Bounds;
   /** What it did so far: counts since it was made. */
   stats(): Readonly<Record<string, number>>;
-  /** Hands back what is held. A closed limiter throws LimiterError "closed". */
+  /**
+   * Hands back what is held, and lets calls under way have their answers, whose deadline is the
+   * longest that it takes. From now on the limiter throws LimiterError "closed".
+   */
   close(): Promise<void>;
 }
 

@@ -49,6 +49,32 @@ describe("calls on one key", () => {
     expect(ambient.waiting).toBe(0);
   });
 
+  for (const [what, answers, heard] of [
+    ["have their answers", true, [1, 2, 3]],
+    ["wait for them no longer than their deadline", false, [undefined, undefined, undefined]],
+  ] as const) {
+    test(`${what} when the way is closed`, async () => {
+      const ambient = new FakeAmbient();
+      const courier = courierOver(async (_, request) => {
+        await new Promise<void>((resolve) => ambient.schedule(answers ? 50 : 1e9, resolve));
+        return echo(request);
+      }, ambient);
+      const calls = [courier.send("a", 0, 1)];
+      await settle();
+      calls.push(courier.send("a", 0, 2), courier.send("b", 0, 3));
+      let closed = false;
+      const closing = courier.close().then(() => {
+        closed = true;
+      });
+      await ambient.pass(answers ? 99 : 999);
+      expect(closed).toBe(false);
+      await ambient.pass(1);
+      await closing;
+      expect((await Promise.all(calls)).map(remainingOf)).toEqual(heard);
+      if (answers) expect(ambient.waiting).toBe(0);
+    });
+  }
+
   test("are turned away when too many wait, and counted", async () => {
     const ambient = new FakeAmbient();
     const courier = courierOver(() => new Promise(() => {}), ambient);

@@ -93,8 +93,8 @@ export class AtLedger {
     return { ...this.courier.stats, cached: this.#cached, fallback: this.#fallback };
   }
 
-  close(): void {
-    this.courier.close();
+  async close(): Promise<void> {
+    await this.courier.close();
     this.#denials.clear();
   }
 

@@ -41,7 +41,7 @@ export class ExactHolder implements Holder {
     return this.#ledger.stats;
   }
 
-  async close(): Promise<void> {
-    this.#ledger.close();
+  close(): Promise<void> {
+    return this.#ledger.close();
   }
 }

@@ -169,7 +169,7 @@ export class LeaseHolder implements Holder {
     for (const hold of this.#holds.values()) hold.recall(now);
     const held = [...this.#holds].filter(([, hold]) => hold.isHolding(now));
     await Promise.all(held.map(([address]) => this.#ledger.courier.send(address, LEASE_ONLY, 0)));
-    this.#ledger.close();
+    await this.#ledger.close();
     this.#holds.clear();
     this.#table = undefined;
   }

@@ -95,8 +95,8 @@ export class ShardedHolder implements Holder {
     return { ...this.#ledger.stats, shards: this.#options.shards === "auto" ? shards : this.#options.shards };
   }
 
-  async close(): Promise<void> {
-    this.#ledger.close();
+  close(): Promise<void> {
+    return this.#ledger.close();
   }
 
   /** A refusal by any shard is one by the key's own ledger, which had no more to lease. */

@@ -52,6 +52,7 @@ export class Courier {
   readonly #troubled = new Set<string>();
   #seq = 0;
   #waiting = 0;
+  #drained = () => {};
 
   constructor(options: CourierOptions) {
     this.#options = options;
@@ -104,10 +105,18 @@ export class Courier {
     return Math.max(this.#breaker.blockedMs(now), this.#lanes.get(address)?.breaker.blockedMs(now) ?? 0);
   }
 
-  /** Lets everyone go who still waits. */
-  close(): void {
-    for (const lane of this.#lanes.values()) {
-      for (const waiting of [...(lane.flight?.waiting ?? []), ...lane.queue]) this.#settle(waiting, null);
+  /** Lets those have their answers who still wait, and forgets everything. */
+  async close(): Promise<void> {
+    const { ambient, deadlineMs } = this.#options;
+    if (this.#waiting > 0) {
+      await new Promise<void>((resolve) => {
+        // All of them have deadlines. This timer is for Workers: who waits for others needs one of his own.
+        const cancel = ambient.schedule(3 * deadlineMs, resolve);
+        this.#drained = () => {
+          cancel();
+          resolve();
+        };
+      });
     }
     this.#lanes.clear();
   }
@@ -309,7 +318,7 @@ export class Courier {
     waiting.settled = true;
     waiting.delivery = delivery;
     waiting.error = error;
-    this.#waiting--;
     waiting.wake();
+    if (--this.#waiting === 0) this.#drained();
   }
 }

@@ -105,7 +105,7 @@ export class Tier {
     const now = this.#options.ambient.monotonic();
     const held = [...this.#entries].filter(([, { pool }]) => pool.isHolding(now));
     await Promise.all(held.map(([address]) => this.#courier.send(address, LEASE_ONLY, 0)));
-    this.#courier.close();
+    await this.#courier.close();
     this.#entries.clear();
   }
 
