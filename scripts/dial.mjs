@@ -12,20 +12,20 @@ const seeds = given < 0 ? 10 : Number(process.argv[given + 1]);
 if (!(seeds >= 1)) throw new RangeError(`--seeds must be a positive integer; got ${process.argv[given + 1]}`);
 
 /** Every PoP with a budget of its own, a part of the whole one. */
-function split(parts) {
-  const own = tokenBucket({ rate: RATE, per: 1000 * parts, burst: Math.max(Math.floor(BURST / parts), 1) });
-  return { kind: "local", needsLink: false, hold: (context) => local().hold({ ...context, policies: [own] }) };
-}
+const split = (parts) => ({
+  design: local(),
+  own: [tokenBucket({ rate: RATE, per: 1000 * parts, burst: Math.max(Math.floor(BURST / parts), 1) })],
+});
 
-const overdraft = (part, blind = BLIND_MS) => optimistic({ every: 200, blind, overdraft: part });
+const overdraft = (part, blind = BLIND_MS) => ({ design: optimistic({ every: 200, blind, overdraft: part }) });
 
-async function measure(design, pops, demand, faults, durationMs = 8000) {
+async function measure(chosen, pops, demand, faults, durationMs = 8000) {
   let worst = 0;
   let utilization = 0;
   let bound = 0;
   for (let seed = 1; seed <= seeds; seed++) {
     const report = await simulate({
-      ...{ seed, policies, design, pops, demand: { costMax: 1, ...demand }, durationMs, rttMs: 40, faults },
+      ...{ seed, policies, ...chosen, pops, demand: { costMax: 1, ...demand }, durationMs, rttMs: 40, faults },
       ...{ durability: strict(), onUnreachable: "deny" },
     });
     worst = Math.max(worst, report.overshoot);
@@ -67,8 +67,8 @@ title("Utilization of 8 PoPs whose demand differs, none cut off, and the oversho
 row("demand", "lease()", "optimistic()", "a fixed part each");
 for (const kind of ["steady", "skewed", "hotspot"]) {
   const cells = [];
-  for (const design of [lease(), overdraft(1), split(8)]) {
-    const { worst, utilization } = await measure(design, 8, { kind, load: 1.5 }, [], 16_000);
+  for (const chosen of [{ design: lease() }, overdraft(1), split(8)]) {
+    const { worst, utilization } = await measure(chosen, 8, { kind, load: 1.5 }, [], 16_000);
     cells.push(`${utilization.toFixed(3)} (${Math.round(worst)})`);
   }
   row(kind, ...cells);

@@ -1,6 +1,6 @@
 import type { Ambient, Clock, Limiter, LocalLimiter, Policy } from "./contract.ts";
 import { instantiate } from "./core/instantiate.ts";
-import type { Design, LocalDesign } from "./designs/design.ts";
+import { type Design, isMade, type LocalDesign } from "./designs/design.ts";
 import type { LinkOptions } from "./designs/link.ts";
 import { local, opensTable } from "./designs/local.ts";
 import { badOption, requireKnown } from "./errors.ts";
@@ -35,7 +35,7 @@ export function limiterFor(ambient: Ambient): CreateLimiter {
     requireKnown("createLimiter", options, ["policy", "name", "design", "clock", ...FOR_LINKS]);
     const { name = "default", design = local(), clock, link } = options;
     if (typeof name !== "string" || name === "") throw badOption("name", name, "a non-empty string");
-    if (typeof design?.kind !== "string") throw badOption("design", design, "made by local() or exact()");
+    if (!isMade(design)) throw badOption("design", design, "made by local() or exact()");
     if (clock !== undefined && typeof clock?.now !== "function") {
       throw badOption("clock", clock, "an object with now(), epoch ms");
     }

@@ -9,7 +9,7 @@ export type LimiterErrorCode =
 
 /**
  * A link, a store or a platform failed. A refusal is never an error (it is a Decision), and a
- * caller's mistake is a RangeError.
+ * caller's mistake is a RangeError. Two copies of the package have two such classes: ask for the code.
  */
 export class LimiterError extends Error {
   override readonly name = "LimiterError";

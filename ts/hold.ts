@@ -17,25 +17,25 @@ export async function reserveFrom(
   requireInteger("estimate", estimate, 1, Number.MAX_SAFE_INTEGER);
   options.signal?.throwIfAborted();
   const taken = await takes.take(key, estimate);
-  return new OpenHold(source, takes, taken, ttlMs, options.signal);
+  return new OpenHold(source, key, estimate, taken, ttlMs, options.signal);
 }
 
 class OpenHold implements Hold {
   readonly decision: Decision;
   readonly #source: TakeSource;
-  readonly #takes: Takes;
+  readonly #key: Key;
   readonly #taken: Taken;
   readonly #stop: () => void = () => {};
   /** Tokens still held; none once they were given back because nobody came in time. */
   #held: number;
   #settled: Promise<number> | undefined;
 
-  constructor(source: TakeSource, takes: Takes, taken: Taken, ttlMs: number, signal: Abort | undefined) {
+  constructor(source: TakeSource, key: Key, estimate: number, taken: Taken, ttlMs: number, signal: Abort | undefined) {
     this.#source = source;
-    this.#takes = takes;
+    this.#key = key;
     this.#taken = taken;
     this.decision = taken.decision;
-    this.#held = taken.decision.success ? taken.cost : 0;
+    this.#held = estimate;
     if (!taken.decision.success) {
       taken.close();
       this.#settled = Promise.resolve(0);
@@ -53,7 +53,7 @@ class OpenHold implements Hold {
   }
 
   commit(actual: number): Promise<number> {
-    requireInteger("actual", actual, 0, Number.MAX_SAFE_INTEGER);
+    requireInteger("actual", actual, 0);
     this.#settled ??= this.#settle(actual);
     return this.#settled;
   }
@@ -67,7 +67,7 @@ class OpenHold implements Hold {
     const held = this.#held;
     if (held > 0) this.#taken.close();
     if (actual > held) return held + (await this.#takeMore(actual - held));
-    return held - (await this.#takes.giveBack(this.#taken, held - actual));
+    return held - (await this.#taken.giveBack(held - actual));
   }
 
   /** Gives all back. Whoever comes later with a cost has it taken anew. */
@@ -75,15 +75,14 @@ class OpenHold implements Hold {
     const held = this.#held;
     this.#held = 0;
     this.#taken.close();
-    await this.#takes.giveBack(this.#taken, held);
+    await this.#taken.giveBack(held);
   }
 
   /** Takes `count` tokens, or all that there are. */
   async #takeMore(count: number): Promise<number> {
-    const { key } = this.#taken;
-    const whole = await this.#source.limit(key, { cost: count });
+    const whole = await this.#source.limit(this.#key, { cost: count });
     if (whole.success) return count;
     const left = Math.min(whole.remaining, count);
-    return left > 0 && (await this.#source.limit(key, { cost: left })).success ? left : 0;
+    return left > 0 && (await this.#source.limit(this.#key, { cost: left })).success ? left : 0;
   }
 }

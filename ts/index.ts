@@ -13,7 +13,7 @@ export type { CreateLimiter, LimiterOptions } from "./create-limiter.ts";
 export type { Design, LinkedDesign, LocalDesign } from "./designs/design.ts";
 export { type ExactOptions, exact } from "./designs/exact.ts";
 export { type LeaseOptions, lease } from "./designs/lease.ts";
-export type { ClosableLink, Link, PlacedLink } from "./designs/link.ts";
+export type { ClosableLink, Link, LinkContext, LinkOptions, OnUnreachable, PlacedLink } from "./designs/link.ts";
 export { type LocalOptions, local } from "./designs/local.ts";
 export { type OptimisticOptions, optimistic } from "./designs/optimistic.ts";
 export { type ShardedOptions, sharded } from "./designs/sharded.ts";

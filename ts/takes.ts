@@ -8,20 +8,17 @@ import { encodeKey } from "./key.ts";
 
 export type TakeSource = Pick<Limiter, "policiesOf" | "ambient" | "limit" | "refund">;
 
-/** A take, and what giving it back needs to know. */
+/** A take, and how to undo it. */
 export interface Taken {
-  key: Key;
-  cost: number;
   decision: Decision;
-  /** Monotonic ms, from before it was asked for: the ledger decided no earlier. */
-  askedAt: number;
-  /** Epoch ms, when the answer came; the decision's `reset` counts from here. */
-  answeredAt: number;
-  /** The key's account, and what had been given back to it when this was asked for. */
-  account: Account;
-  before: number;
   /** To be called once, when it is settled. */
   close(): void;
+  /**
+   * Gives back `count` of the tokens taken, or as many as are still missing for them; returns how
+   * many. What this limiter has given back to the key meanwhile is missing no more. What others
+   * have is not known here: that can let through as much again, up to this count.
+   */
+  giveBack(count: number): Promise<number>;
 }
 
 /** What is given back to a key while takes on it are open. */
@@ -41,6 +38,8 @@ export class Takes {
 
   /** Takes `cost` tokens. @throws {RangeError} bad key or cost */
   async take(key: Key, cost: number): Promise<Taken> {
+    const source = this.#source;
+    const { ambient } = source;
     const address = encodeKey(key);
     const account = this.#accounts.get(address) ?? { open: 0, givenBack: 0 };
     this.#accounts.set(address, account);
@@ -49,48 +48,40 @@ export class Takes {
       if (--account.open === 0) this.#accounts.delete(address);
     };
     const before = account.givenBack;
-    const askedAt = this.#source.ambient.monotonic();
+    // The ledger decided no earlier than it was asked, and `reset` counts from the answer.
+    const askedAt = ambient.monotonic();
+    let decision: Decision;
+    let answeredAt: number;
     try {
-      const decision = await this.#source.limit(key, { cost });
-      return { key, cost, decision, askedAt, answeredAt: this.#source.ambient.now(), account, before, close };
+      decision = await source.limit(key, { cost });
+      answeredAt = ambient.now();
     } catch (error) {
       close();
       throw error;
     }
-  }
 
-  /**
-   * Gives back `count` of the tokens taken, or as many as are still missing for them; returns how
-   * many. What this limiter has given back to the key meanwhile is missing no more. What others
-   * have is not known here: that can let through as much again, up to this count.
-   */
-  async giveBack(taken: Taken, count: number): Promise<number> {
-    const { decision, account } = taken;
-    // A fallback took nothing from any ledger.
-    if (!decision.success || decision.source === "fallback") return 0;
-    const elapsedMs = this.#source.ambient.monotonic() - taken.askedAt;
-    const missing = this.#source
-      .policiesOf(taken.key)
-      .map((policy, index) => stillMissing(policy, decision.each?.[index] ?? decision, taken, elapsedMs));
-    const back = Math.min(count, ...missing);
-    if (back <= 0) return 0;
-    account.givenBack += back;
-    await this.#source.refund(taken.key, back);
-    return back;
-  }
-}
+    /** How many of the tokens the policy can't have let through again by itself in the time since. */
+    function stillMissing({ spec }: Policy, index: number): number {
+      const elapsedMs = ambient.monotonic() - askedAt;
+      const { remaining, reset } = decision.each?.[index] ?? decision;
+      // A window forgets a take all at once: when it ends, or a window's length after the take.
+      if (spec.kind !== "tokenBucket") return elapsedMs < reset - answeredAt ? cost : 0;
+      // A bucket refills what was missing beside the take first, and so does what is given back.
+      const missing = Math.max(cost, spec.burst - remaining - 1);
+      const refilled = (elapsedMs * spec.rate) / spec.per + account.givenBack - before;
+      return Math.max(0, Math.floor(missing - refilled));
+    }
 
-/** How many of a take's tokens the policy can't have let through again by itself in the time since. */
-function stillMissing(
-  { spec }: Policy,
-  { remaining, reset }: Pick<Decision, "remaining" | "reset">,
-  { cost, answeredAt, account, before }: Taken,
-  elapsedMs: number,
-): number {
-  // A window forgets a take all at once: when it ends, or a window's length after the take.
-  if (spec.kind !== "tokenBucket") return elapsedMs < reset - answeredAt ? cost : 0;
-  // A bucket refills what was missing beside the take first, and so does what is given back.
-  const missing = Math.max(cost, spec.burst - remaining - 1);
-  const refilled = (elapsedMs * spec.rate) / spec.per + account.givenBack - before;
-  return Math.max(0, Math.floor(missing - refilled));
+    async function giveBack(count: number): Promise<number> {
+      // A fallback took nothing from any ledger.
+      if (!decision.success || decision.source === "fallback") return 0;
+      const back = Math.min(count, ...source.policiesOf(key).map(stillMissing));
+      if (back <= 0) return 0;
+      account.givenBack += back;
+      await source.refund(key, back);
+      return back;
+    }
+
+    return { decision, close, giveBack };
+  }
 }

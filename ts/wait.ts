@@ -33,12 +33,13 @@ export class WaitingRoom {
     const waitMs = maxWait === undefined ? Number.POSITIVE_INFINITY : toMs("maxWait", maxWait, 0);
     const address = encodeKey(key);
     signal?.throwIfAborted();
+    const deadline = this.#limiter.ambient.monotonic() + waitMs;
     let queue = this.#queues.get(address);
     if (!queue) {
       queue = new Queue(this.#limiter.ambient, this.#takes, key, () => this.#queues.delete(address));
       this.#queues.set(address, queue);
     }
-    return queue.wait(cost, waitMs, signal);
+    return queue.wait(cost, deadline, signal);
   }
 
   /** Nobody waits any longer. */
@@ -74,8 +75,8 @@ class Queue {
     this.#ended = ended;
   }
 
-  async wait(cost: number, waitMs: number, signal: Abort | undefined): Promise<Decision> {
-    const deadline = this.#ambient.monotonic() + waitMs;
+  /** @param deadline  monotonic ms */
+  async wait(cost: number, deadline: number, signal: Abort | undefined): Promise<Decision> {
     let leave = () => {};
     try {
       return await new Promise<Decision>((resolve, reject) => {
@@ -159,7 +160,7 @@ class Queue {
       taken.close();
       if (this.#waiters.has(waiter)) this.#answer(waiter, taken.decision);
       // Whoever left meanwhile needs nothing any more. If it can't be given back, it stays used.
-      else await this.#takes.giveBack(taken, taken.cost).catch(() => {});
+      else await taken.giveBack(waiter.cost).catch(() => {});
     } catch (error) {
       this.#waiters.delete(waiter);
       waiter.reject(error);

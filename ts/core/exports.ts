@@ -21,7 +21,7 @@ export interface CoreExports {
   shardOfKey(form: number, shards: number): number;
   decideKey(form: number, now: number, cost: number, mode: number): number;
   refundKey(form: number, now: number, count: number): number;
-  decideBatch(count: number, now: number, mode: number): void;
+  decideBatch(count: number, now: number, mode: number): number;
   readonly held: Global;
   readonly evicted: Global;
   readonly deniedNew: Global;

@@ -9,7 +9,7 @@ import type { CoreExports } from "./exports.ts";
 export const NO_ROOM = -1;
 
 /** Bytes of a binary key: an IPv6 address, a UUID, half a SHA-256. */
-const BINARY_BYTES = 16;
+export const BINARY_BYTES = 16;
 
 /** Throws a RangeError if `key` is none. */
 export function checkKey(key: LocalKey): void {
@@ -63,7 +63,8 @@ export class KeyBytes {
    * The type of a key is asked here, once: where a function asks twice and reads the string's
    * length both times, V8 of Node 20 may read that of a number first, and the process dies.
    *
-   * @param offset  bytes behind the beginning; if it is not zero, there may be NO_ROOM
+   * @param offset  bytes behind the beginning, with room for BINARY_BYTES; if it is not zero, there may be
+   *                NO_ROOM for a string
    * @throws {RangeError} it is no key
    */
   write(key: LocalKey, offset = 0): number {
@@ -71,14 +72,12 @@ export class KeyBytes {
     if (typeof key === "string") return this.#writeString(key, offset);
     if (typeof key === "number") {
       checkInteger(key);
-      if (offset + 8 > KEY_BYTES_MAX) return NO_ROOM;
       // Adding zero makes one key of 0 and -0.
       this.#area.floats[(KEY + offset) >>> 3] = key + 0;
       return (8 << 2) | INTEGER;
     }
     if (key instanceof Uint8Array) {
       checkBinary(key);
-      if (offset + BINARY_BYTES > KEY_BYTES_MAX) return NO_ROOM;
       this.#area.bytes.set(key, KEY + offset);
       return (BINARY_BYTES << 2) | BINARY;
     }

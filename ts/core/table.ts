@@ -10,13 +10,14 @@ import {
   DENY_NEW,
   EVICT_FULLEST,
   FORMS,
+  KEY_BYTES_MAX,
   OUT,
   POLICY,
   REPORT,
 } from "./abi.ts";
 import { CallArea } from "./call-area.ts";
 import type { CoreExports } from "./exports.ts";
-import { KeyBytes, NO_ROOM } from "./key-bytes.ts";
+import { BINARY_BYTES, KeyBytes, NO_ROOM } from "./key-bytes.ts";
 import { kindOf } from "./kinds.ts";
 
 /** What a full table does with a new key. */
@@ -154,7 +155,7 @@ export class Table implements KeyTable {
     const most = Math.min(keys.length - start, BATCH_MAX);
     let offset = 0;
     let count = 0;
-    for (; count < most; count++) {
+    for (; count < most && offset <= KEY_BYTES_MAX - BINARY_BYTES; count++) {
       const form = this.#keys.write(keys[start + count] as LocalKey, offset);
       if (form === NO_ROOM) break;
       floats[FORMS / 8 + count] = form;

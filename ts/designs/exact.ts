@@ -1,5 +1,5 @@
 import { requireInteger, requireKnown } from "../errors.ts";
-import type { LinkedDesign } from "./design.ts";
+import { type ExactDesign, type LinkedDesign, made } from "./design.ts";
 
 export interface ExactOptions {
   /**
@@ -21,5 +21,5 @@ export interface ExactOptions {
 export function exact(options: ExactOptions = {}): LinkedDesign {
   requireKnown("exact", options, ["denialsMax"]);
   const denialsMax = requireInteger("denialsMax", options.denialsMax ?? 10_000, 0, 10_000_000);
-  return { kind: "exact", denialsMax };
+  return made<ExactDesign>({ kind: "exact", denialsMax });
 }

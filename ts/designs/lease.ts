@@ -2,7 +2,7 @@ import { requireKnown } from "../errors.ts";
 import { TTL_MS_MAX } from "../ledger/leases.ts";
 import { TTL_MS_MIN } from "../link/lease-hold.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
-import type { LinkedDesign } from "./design.ts";
+import { type LeaseDesign, type LinkedDesign, made } from "./design.ts";
 import { blockOf } from "./terms.ts";
 
 export interface LeaseOptions {
@@ -28,5 +28,5 @@ export function lease(options: LeaseOptions = {}): LinkedDesign {
   requireKnown("lease", options, ["block", "ttl"]);
   const { ttl } = options;
   const ttlMs = ttl === undefined ? undefined : toMs("ttl", ttl, TTL_MS_MIN, TTL_MS_MAX);
-  return { kind: "lease", block: blockOf(options.block), ttlMs };
+  return made<LeaseDesign>({ kind: "lease", block: blockOf(options.block), ttlMs });
 }

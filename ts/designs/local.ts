@@ -2,7 +2,7 @@ import type { Ambient, Policy } from "../contract.ts";
 import type { CoreExports } from "../core/exports.ts";
 import { type KeyTable, keyBytesMost, keysMost, Table, WHEN_FULL, type WhenFull } from "../core/table.ts";
 import { badOption, requireInteger, requireKnown, requireOneOf } from "../errors.ts";
-import type { LocalDesign } from "./design.ts";
+import { type LocalDesign, made } from "./design.ts";
 import { JointTable } from "./local-joint.ts";
 
 const MAX_KEYS_DEFAULT = 1_000_000;
@@ -45,7 +45,7 @@ export function local(options: LocalOptions = {}): LocalDesign {
   const { maxKeys, whenFull = "deny-new" } = options;
   if (maxKeys !== undefined) requireInteger("maxKeys", maxKeys);
   requireOneOf("whenFull", whenFull, Object.keys(WHEN_FULL) as WhenFull[]);
-  return { kind: "local", maxKeys, whenFull };
+  return made<LocalDesign>({ kind: "local", maxKeys, whenFull });
 }
 
 /**

@@ -2,7 +2,7 @@ import { badOption, requireInteger, requireKnown } from "../errors.ts";
 import { TTL_MS_MAX } from "../ledger/leases.ts";
 import { TTL_MS_MIN } from "../link/lease-hold.ts";
 import { type Duration, toMs } from "../policies/duration.ts";
-import type { LinkedDesign } from "./design.ts";
+import { type LinkedDesign, made, type OptimisticDesign } from "./design.ts";
 import { blockOf } from "./terms.ts";
 
 export interface OptimisticOptions {
@@ -44,5 +44,12 @@ export function optimistic(options: OptimisticOptions = {}): LinkedDesign {
   const { overdraft = 1, maxUnsynced = Number.POSITIVE_INFINITY } = options;
   if (!(overdraft >= 0 && overdraft <= 1)) throw badOption("overdraft", overdraft, "a number from 0 to 1");
   if (options.maxUnsynced !== undefined) requireInteger("maxUnsynced", maxUnsynced);
-  return { kind: "optimistic", everyMs, blindMs, overdraft, maxUnsynced, block: blockOf(options.block) };
+  return made<OptimisticDesign>({
+    kind: "optimistic",
+    everyMs,
+    blindMs,
+    overdraft,
+    maxUnsynced,
+    block: blockOf(options.block),
+  });
 }

@@ -1,5 +1,5 @@
 import { requireInteger, requireKnown, requireOneOf } from "../errors.ts";
-import type { LinkedDesign } from "./design.ts";
+import { type LinkedDesign, made, type ShardedDesign } from "./design.ts";
 
 export interface ShardedOptions {
   /**
@@ -52,5 +52,5 @@ export function sharded(options: ShardedOptions): LinkedDesign {
     throw new RangeError('shards: "auto" needs split: "leased": static parts that change would give tokens twice');
   }
   if (!isAuto && options.splitAt !== undefined) throw new RangeError('splitAt goes with shards: "auto"');
-  return { kind: "sharded", shards, split, route, retries, splitAt };
+  return made<ShardedDesign>({ kind: "sharded", shards, split, route, retries, splitAt });
 }

@@ -71,6 +71,8 @@ export class LinkedLimiter extends KeyedLimiter {
   }
 
   async #ask(encoded: string, op: Op): Promise<Decision> {
+    // A clock that tells no time must not cost anything.
+    this.now();
     const answer = await this.#holder.ask(encoded, op);
     // The answer may have taken a while, and its durations count from its arrival.
     return this.#decided(encoded, answer, this.now(), op[0] === "take");

@@ -34,8 +34,6 @@ function holderOf(design: LinkedDesign, context: HolderContext): Holder {
       return optimisticHolder(context, design);
     case "sharded":
       return new ShardedHolder(context, design);
-    default:
-      throw badOption("design", design, "made by local(), exact(), lease(), optimistic() or sharded()");
   }
 }
 

@@ -51,7 +51,7 @@ export function limiterStore(options: LimiterStoreOptions = {}): LimiterStore {
     return made;
   };
   return {
-    localKeys: design === undefined || design.kind === "local",
+    localKeys: (design?.kind ?? "local") === "local",
     prefix: name,
     init({ windowMs }) {
       made = createLimiter({ ...options, policy: fixedWindow({ limit: HITS_MAX, window: windowMs }) });

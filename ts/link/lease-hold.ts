@@ -160,7 +160,9 @@ export class Hold {
   /** Whether there is nothing to remember. */
   isIdle(now: number): boolean {
     const wanted = this.demandNow(now) >= (this.terms.eager ? DEMAND_MIN_EAGER : DEMAND_MIN / 2);
-    if (this.fetching || wanted || this.alone?.isIdle(now) === false) return false;
+    // What is granted just now lasts a ttl, from the request on.
+    const awaits = this.#awaiting && now < this.#askedAt + this.terms.ttlMs;
+    if (this.fetching || awaits || wanted || this.alone?.isIdle(now) === false) return false;
     return this.tokens + this.later === 0 || now > this.end + 60_000;
   }
 
@@ -174,7 +176,8 @@ export class Hold {
     if (need === 0) this.later = 0;
     const ask = Math.max(need - this.tokens - this.later, 0);
     const rights = this.alone?.request(now, need > 0);
-    if (had === 0 && ask === 0 && !rights) return undefined;
+    // Had the last one no answer, it may have got something all the same.
+    if (had === 0 && ask === 0 && !rights && !this.#awaiting) return undefined;
     this.#told = this.#used;
     this.#askedAt = now;
     this.#awaiting = true;

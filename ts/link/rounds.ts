@@ -47,7 +47,11 @@ export class Rounds {
     const by = now + 2 * pauseMs;
     this.#by = by;
     this.#cancel();
-    if (outlive && now - since > OUTLIVE_MS) return;
+    if (outlive && now - since > OUTLIVE_MS) {
+      // The next use goes on with it, on a request of its own.
+      this.#by = Number.NEGATIVE_INFINITY;
+      return;
+    }
     const next = new Promise<void>((resolve) => {
       const cancel = ambient.schedule(pauseMs, () => {
         resolve();

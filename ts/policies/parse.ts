@@ -16,8 +16,8 @@ export function parsePolicy(text: string): Policy {
   const spec = new Map<string, string | number>([["kind", kind.trim()]]);
   for (const part of list.split(",")) {
     if (part.trim() === "") continue;
-    const [, name, value] = /^\s*(\w+)\s*=\s*([^=]+?)\s*$/.exec(part) ?? [];
-    if (!name || !value) throw badOption("policy", text, EXAMPLE);
+    const [name, value, more] = part.split("=").map((side) => side.trim());
+    if (!name || !value || more !== undefined) throw badOption("policy", text, EXAMPLE);
     if (spec.has(name)) throw new RangeError(`policy names "${name}" twice: ${JSON.stringify(text)}`);
     spec.set(name, /^\d+$/.test(value) ? Number(value) : value);
   }

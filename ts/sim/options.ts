@@ -33,6 +33,8 @@ export interface SimulateOptions {
   seed: number;
   /** All of them must admit. */
   policies: readonly Policy[];
+  /** What each limiter goes by; `policies`, which all together are judged by, unless given. */
+  own?: readonly Policy[];
   design: Design;
   /** Holders. */
   pops: number;

@@ -138,7 +138,16 @@ class Simulation {
   }
 
   #start(nth: number): Pop {
-    const { policies, design, durability, onUnreachable, pops, slots = pops, regions = 0 } = this.#options;
+    const {
+      policies,
+      own = policies,
+      design,
+      durability,
+      onUnreachable,
+      pops,
+      slots = pops,
+      regions = 0,
+    } = this.#options;
     const machine = this.#machine(true);
     const word = new LastWord(() => this.#world.now);
     const home = {
@@ -150,7 +159,7 @@ class Simulation {
     const link = regions > 0 ? this.#middles.link(nth, `region ${nth % regions}`) : home;
     const remote =
       design.kind !== "local" ? { link: word.over(link), onUnreachable, pops: slots, deadline: DEADLINE_MS } : {};
-    const limiter = limiterFor(machine)({ policy: policies, design, name: "sim", ...remote });
+    const limiter = limiterFor(machine)({ policy: own, design, name: "sim", ...remote });
     return { machine, limiter, word, waiting: 0 };
   }
 
