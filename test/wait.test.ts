@@ -119,6 +119,30 @@ describe("wait", () => {
     expect(third.decision?.success).toBe(true);
   });
 
+  // Each answer takes 100 ms, so that whoever stands far behind is never the first in time.
+  test("all have an answer soon after their time is over, though nobody was refused", async () => {
+    const ambient = new FakeAmbient(1_700_000_000_000);
+    const inner = memoryLink();
+    const pause = () => new Promise<void>((resolve) => ambient.schedule(50, resolve));
+    const link = {
+      ...inner,
+      ask: async (...args: Parameters<typeof inner.ask>) => {
+        await pause();
+        const reply = await inner.ask(...args);
+        await pause();
+        return reply;
+      },
+    };
+    const policy = tokenBucket({ rate: 1, per: "1d", burst: 40 });
+    const limiter = limiterFor(ambient)({ policy, design: exact(), link, onUnreachable: "deny" });
+    const waits = Array.from({ length: 50 }, () => watch(limiter.wait("k", { maxWait: 350 })));
+    for (let ms = 0; ms < 600; ms += 10) {
+      await ambient.pass(10);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    expect(waits.map(({ decision }) => decision?.success)).toEqual(waits.map((_, nth) => nth < 40));
+  });
+
   test("a signal ends it, before, in the queue and at its head; the next one is asked for at once", async () => {
     const { limiter, ambient } = setUp(bucket());
     await limiter.limit("k", { cost: 8 });

@@ -67,7 +67,8 @@ export class Takes {
       // A window forgets a take all at once: when it ends, or a window's length after the take.
       if (spec.kind !== "tokenBucket") return elapsedMs < reset - answeredAt ? cost : 0;
       // A bucket refills what was missing beside the take first, and so does what is given back.
-      const missing = Math.max(cost, spec.burst - remaining - 1);
+      const isLevel = decision.source === "local" || decision.source === "ledger";
+      const missing = isLevel ? Math.max(cost, spec.burst - remaining - 1) : cost;
       const refilled = (elapsedMs * spec.rate) / spec.per + account.givenBack - before;
       return Math.max(0, Math.floor(missing - refilled));
     }

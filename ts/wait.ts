@@ -57,8 +57,8 @@ class Queue {
   readonly #key: Key;
   readonly #ended: () => void;
   readonly #waiters = new Set<Waiter>();
-  /** Whom the limiter is asked for right now. */
-  #asking: Waiter | undefined;
+  /** Those whom the limiter is asked for right now. */
+  #asking: readonly Waiter[] = [];
   /** When to ask for the first one, monotonic ms. */
   #askAt = 0;
   /** The last refusal, and when it came. */
@@ -121,16 +121,17 @@ class Queue {
     this.#cancel = () => {};
     const now = this.#ambient.monotonic();
     const next = this.#first;
-    if (next && !this.#asking && this.#askAt <= now) this.#ask(next);
+    if (next && this.#asking.length === 0 && this.#askAt <= now) this.#ask(next, now);
     // Last, so that whoever's time is over right now has been asked for.
     if (this.#refusal && this.#earliest <= now) this.#expire(this.#refusal, now);
-    if (this.#waiters.size === 0 && !this.#asking) {
+    const isAsking = this.#asking.length > 0;
+    if (this.#waiters.size === 0 && !isAsking) {
       this.#ended();
       return;
     }
     // Until the first refusal there is nothing to answer with, and it is on its way.
     const deadline = this.#refusal ? this.#earliest : Number.POSITIVE_INFINITY;
-    const at = this.#asking ? deadline : Math.min(this.#askAt, deadline);
+    const at = isAsking ? deadline : Math.min(this.#askAt, deadline);
     if (at === Number.POSITIVE_INFINITY) return;
     this.#cancel = this.#ambient.schedule(Math.max(Math.ceil(at - now), 0), () => this.#advance());
   }
@@ -142,7 +143,7 @@ class Queue {
     const left = retryAfterMs === null ? null : Math.max(1, Math.ceil(retryAfterMs - (now - at)));
     this.#earliest = Number.POSITIVE_INFINITY;
     for (const waiter of this.#waiters) {
-      if (waiter === this.#asking) continue;
+      if (this.#asking.includes(waiter)) continue;
       if (waiter.deadline > now) {
         this.#earliest = Math.min(this.#earliest, waiter.deadline);
         continue;
@@ -153,8 +154,16 @@ class Queue {
     }
   }
 
-  async #ask(waiter: Waiter): Promise<void> {
-    this.#asking = waiter;
+  /** Asks for the first one, and for all whose time is over while there is nothing to refuse them with. */
+  async #ask(first: Waiter, now: number): Promise<void> {
+    const over = this.#refusal || this.#earliest > now ? [] : [...this.#waiters];
+    this.#asking = [first, ...over.filter((waiter) => waiter !== first && waiter.deadline <= now)];
+    await Promise.all(this.#asking.map((waiter) => this.#askFor(waiter)));
+    this.#asking = [];
+    this.#advance();
+  }
+
+  async #askFor(waiter: Waiter): Promise<void> {
     try {
       const taken = await this.#takes.take(this.#key, waiter.cost);
       taken.close();
@@ -165,8 +174,6 @@ class Queue {
       this.#waiters.delete(waiter);
       waiter.reject(error);
     }
-    this.#asking = undefined;
-    this.#advance();
   }
 
   /** Admits the first one, or refuses it, or lets it stand until it is to be asked for again. */

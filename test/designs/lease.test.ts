@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Ambient, Decision } from "../../ts/contract.ts";
+import type { Ambient, Decision, Hold } from "../../ts/contract.ts";
 import { instantiate } from "../../ts/core/instantiate.ts";
 import { limiterFor } from "../../ts/create-limiter.ts";
 import { type LeaseOptions, lease } from "../../ts/designs/lease.ts";
@@ -277,6 +277,78 @@ test("no token is lost, whoever stops asking and whenever, or closes the limiter
       }
     }),
     { numRuns: 300 },
+  );
+});
+
+// What a holder keeps for the calls to come must not be kept from the one that is there.
+test("a call that fits is admitted about as often as the budget allows, whatever it costs", async () => {
+  const policy = tokenBucket({ rate: 100, per: "1s", burst: 100 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(fc.constantFrom(55, 80, 90, 100), fc.integer({ min: 10, max: 100 })),
+      fc.constantFrom("1s", "5s"),
+      async (cost, ttl) => {
+        const world = new World();
+        const limiter = world.limiter({ ttl }, policy);
+        const began = world.ambient.now();
+        let spent = 0;
+        while (world.ambient.now() < began + 60_000) {
+          const made = limiter.limit("key", { cost });
+          await world.ambient.pass(95);
+          const { success, retryAfterMs } = await made;
+          if (success) spent += cost;
+          await world.ambient.pass(success ? 0 : (retryAfterMs as number));
+        }
+        const possible = 100 + 100 * 60;
+        expect(spent).toBeGreaterThan(0.75 * possible);
+        expect(spent).toBeLessThanOrEqual(possible + 100);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+// What a lease says is left is the holder's, and no level of the budget.
+test("what is given back of holds lets no more through than the policy, also where a lease answered", async () => {
+  const policy = tokenBucket({ rate: 10, per: "1s", burst: 100 });
+  const hold = fc.record({ estimate: fc.integer({ min: 1, max: 5 }), gapMs: fc.nat(100) });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(hold, { minLength: 1, maxLength: 10 }),
+      fc.integer({ min: 1, max: 12_000 }),
+      fc.nat(20),
+      async (holds, pauseMs, calls) => {
+        const world = new World();
+        const limiter = world.limiter({ ttl: "5s" }, policy);
+        const soon = async <T>(made: Promise<T>, ms = 60): Promise<T> => {
+          await world.ambient.pass(ms);
+          return made;
+        };
+        await soon(Promise.all(Array.from({ length: calls }, () => limiter.limit("key"))), 300);
+        const open: Hold[] = [];
+        for (const { estimate, gapMs } of holds) {
+          open.push(await soon(limiter.reserve("key", estimate)));
+          await world.ambient.pass(gapMs);
+        }
+        await world.ambient.pass(pauseMs);
+        // From here on the holds count for nothing: what is admitted is no more than a bucket lets through.
+        const began = world.ambient.now();
+        let admitted = 0;
+        const burst = async (count: number) => {
+          const made = Array.from({ length: count }, () => limiter.limit("key"));
+          const decisions = await soon(Promise.all(made), 100);
+          admitted += decisions.filter(({ success }) => success).length;
+        };
+        await burst(150);
+        for (const one of open) await soon(one.release());
+        for (let round = 0; round < 20; round++) await burst(20);
+        const held = holds.reduce((sum, { estimate }) => sum + estimate, 0);
+        // The tokens of holds that were not yet refilled are theirs to give back.
+        const owed = Math.max(held - Math.floor(pauseMs / 100), 0);
+        expect(admitted).toBeLessThanOrEqual(100 + (world.ambient.now() - began) / 100 + owed + 1);
+      },
+    ),
+    { numRuns: 100 },
   );
 });
 

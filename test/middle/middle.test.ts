@@ -110,23 +110,17 @@ describe("a middle ledger", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 15 }), fc.boolean(), async (calls, closes) => {
         const world = new World();
-        let used = 0;
-        for (const [seq, { ops, gapMs }] of calls.entries()) {
-          const request = {
-            v: 1 as const,
-            holder: "a",
-            seq,
-            policies: [bucket],
-            ops: Array(ops).fill([TAKE, 1]).flat(),
-          };
-          const asked = world.middle.ask("key", request);
+        const asked: Promise<LedgerReply>[] = [];
+        for (const [nth, { ops, gapMs }] of calls.entries()) {
+          const request = { v: 1 as const, seq: 1, policies: [bucket], ops: Array(ops).fill([TAKE, 1]).flat() };
+          asked.push(world.middle.ask("key", { ...request, holder: `h${nth}` }));
           await world.ambient.pass(gapMs);
-          await world.ambient.pass(Math.max(12 - gapMs, 0));
-          used += (await asked).outcomes.filter((cell, at) => at % 4 === 0 && cell === 1).length;
         }
         const closing = closes ? world.middle.close() : undefined;
         await world.ambient.pass(100_000);
         await closing;
+        const outcomes = (await Promise.all(asked)).flatMap((reply) => reply.outcomes);
+        const used = outcomes.filter((cell, at) => at % 4 === 0 && cell === 1).length;
         expect(await world.left()).toBe(100 - used);
       }),
     );
@@ -172,6 +166,25 @@ describe("a middle ledger", () => {
       [1, 1],
     );
   });
+
+  test.each([55, 80, 100])(
+    "admits a call of %d as often as the budget allows, though it holds a part of it",
+    async (cost) => {
+      const world = new World();
+      const policies: PolicySpec[] = [{ kind: "tokenBucket", rate: 100, per: 1000, burst: 100 }];
+      const began = world.ambient.now();
+      let spent = 0;
+      for (let seq = 0; world.ambient.now() < began + 60_000; seq++) {
+        const asked = world.middle.ask("key", { v: 1, holder: "a", seq, policies, ops: [TAKE, cost] });
+        await world.ambient.pass(95);
+        const [admitted, , retryAfterMs] = (await asked).outcomes as [number, number, number];
+        if (admitted) spent += cost;
+        await world.ambient.pass(retryAfterMs);
+      }
+      expect(spent).toBeGreaterThan(0.75 * 6100);
+      expect(spent).toBeLessThanOrEqual(6200);
+    },
+  );
 
   test("has refunds made at home", async () => {
     const world = new World();

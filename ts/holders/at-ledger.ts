@@ -68,6 +68,12 @@ export class AtLedger {
     return answer;
   }
 
+  /** As `ask`, once the ledger has got back what it refused for. */
+  askAgain(address: string, op: Op): Promise<Answer> {
+    this.#denials.forget(address, this.#terms.of(address).plan?.address);
+    return this.ask(address, op);
+  }
+
   /** What one crash of a ledger does to the takes that it decides. */
   get crash(): Bounds["crash"] {
     const durability = this.#durability;

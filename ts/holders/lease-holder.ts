@@ -128,9 +128,15 @@ export class LeaseHolder implements Holder {
 
   async ask(key: string, op: Op): Promise<Answer> {
     const address = this.#addressOf(key);
-    const answer = await this.#ledger.ask(address, op);
+    let answer = await this.#ledger.ask(address, op);
     const hold = this.#holds.get(address);
-    if (op[0] === "reset" || answer.admitted || !hold || hold.later < op[1]) return answer;
+    if (op[0] === "reset" || answer.admitted || !hold) return answer;
+    if (op[0] === "take" && answer.source === "ledger" && answer.retryAfterMs !== null) {
+      hold.recall(this.#ambient.monotonic());
+      const again = hold.offer(op[1]) ? await this.#ledger.askAgain(address, op) : answer;
+      if (again.source === "ledger") answer = again;
+    }
+    if (answer.admitted || hold.later < op[1]) return answer;
     const { retryAfterMs } = soon(hold, this.#ambient.monotonic());
     return { ...answer, retryAfterMs: Math.min(answer.retryAfterMs ?? Number.POSITIVE_INFINITY, retryAfterMs) };
   }

@@ -39,6 +39,8 @@ const WAITING_MAX = 65_536;
 /** Keys in trouble that are remembered; more are known by the state of the link alone. */
 const LANES_MAX = 10_000;
 const RETRY_MS_MIN = 10;
+/** Keys that are looked at to forget one of them. */
+const FORGET_TRIES = 16;
 
 /** Such that a ledger is found within a deadline of being back: half of one for the try before may still run. */
 const pauseMsMax = ({ deadlineMs }: CourierOptions) => deadlineMs / 2;
@@ -118,6 +120,8 @@ export class Courier {
         };
       });
     }
+    // No retry that is due finds its batch under way.
+    for (const lane of this.#lanes.values()) lane.flight = null;
     this.#lanes.clear();
   }
 
@@ -181,12 +185,15 @@ export class Courier {
     return lane;
   }
 
-  /** Forgets the oldest key that nobody waits for. */
+  /** Forgets a key that nobody waits for, if there is one among the next few. */
   #forgetTrouble(): void {
+    let tries = FORGET_TRIES;
     for (const lane of this.#lanes.values()) {
-      if (lane.flight || lane.departing !== null || lane.queue.length > 0) continue;
       this.#lanes.delete(lane.address);
-      return;
+      if (!lane.flight && lane.departing === null && lane.queue.length === 0) return;
+      // To be looked at again when its turn comes round.
+      this.#lanes.set(lane.address, lane);
+      if (--tries === 0) return;
     }
   }
 
@@ -226,7 +233,8 @@ export class Courier {
     lane.breaker.tried(now);
     batch.attempts++;
     batch.lastSentAt = now;
-    this.#options.link.ask(lane.address, batch.request).then(
+    // A link that throws has failed as one that rejects.
+    new Promise<LedgerReply>((resolve) => resolve(this.#options.link.ask(lane.address, batch.request))).then(
       (reply) => this.#arrived(lane, batch, reply),
       (error) => this.#failed(lane, batch, error),
     );
@@ -277,8 +285,11 @@ export class Courier {
     const now = this.#options.ambient.monotonic();
     lane.breaker.failed(now);
     // One key's ledger that is gone must not stop the others: the link counts distinct keys.
-    if (this.#breaker.blocking || !this.#troubled.has(lane.address)) this.#breaker.failed(now);
-    this.#troubled.add(lane.address);
+    if (this.#breaker.blocking) this.#breaker.failed(now);
+    else if (!this.#troubled.has(lane.address)) {
+      this.#troubled.add(lane.address);
+      this.#breaker.failed(now);
+    }
     for (const waiting of batch.waiting) this.#settle(waiting, null);
     // Those behind it would wait just as much in vain while the ledger is thought to be gone.
     if (lane.breaker.blockedMs(now) > 0) {

@@ -50,6 +50,7 @@ export class Hold {
   readonly alone: Alone | undefined;
   /** Tokens of those above that are lent to others, and so must be kept. */
   lent = 0;
+  #offersAll = false;
   protected readonly terms: Terms;
   /** Which lease it is. */
   #since: number | undefined;
@@ -107,6 +108,17 @@ export class Hold {
   isHolding(now: number): boolean {
     const holds = now < this.end && this.tokens + this.later > 0;
     return holds || this.#awaiting || this.alone?.isIdle(now) === false;
+  }
+
+  /**
+   * The ledger refused a call for `cost`, but maybe only because it keeps what is held here. If that
+   * is too little for the call, all of it goes back with the next request, which is to ask again.
+   * Returns whether it does.
+   */
+  offer(cost: number): boolean {
+    const had = this.tokens + this.later;
+    this.#offersAll = had > this.lent && cost > had;
+    return this.#offersAll;
   }
 
   spend(cost: number): void {
@@ -172,8 +184,10 @@ export class Hold {
     const had = this.tokens + this.later;
     const { ttlMs, block } = this.terms;
     const need = Math.max(closing ? 0 : this.need(now), this.lent);
-    this.tokens = Math.max(Math.min(this.left(now), need), 0);
-    if (need === 0) this.later = 0;
+    const keep = this.#offersAll ? this.lent : need;
+    this.#offersAll = false;
+    this.tokens = Math.max(Math.min(this.left(now), keep), 0);
+    if (keep === 0) this.later = 0;
     const ask = Math.max(need - this.tokens - this.later, 0);
     const rights = this.alone?.request(now, need > 0);
     // Had the last one no answer, it may have got something all the same.

@@ -28,6 +28,8 @@ export interface MiddleOptions {
 
 /** Short, since what a busy ledger leases it will soon have spent; long against the way home. */
 const TTL_MS = 1000;
+/** A cell's retryAfterMs where the call can never be admitted. */
+const NEVER = -1;
 /** Keys that are leased at most; calls on others are all decided at home. */
 const ENTRIES_MAX = 100_000;
 /** How long a holder that stays silent is remembered: far longer than its calls wait. */
@@ -164,7 +166,12 @@ export class Tier {
     if (givesBack) entry.forgetRefusal();
     const delivery = await this.#courier.send(address, kind, kind === RESET ? 1 : amount);
     if (givesBack) entry.forgetRefusal();
-    return delivery && entry.fromHome(amount, delivery, kind === TAKE);
+    if (!delivery) return null;
+    const cells = entry.fromHome(amount, delivery, kind === TAKE);
+    if (kind !== TAKE || admits(cells) || cells.includes(NEVER) || !entry.pool.offer(amount)) return cells;
+    entry.forgetRefusal();
+    const again = await this.#courier.send(address, kind, amount);
+    return again ? entry.fromHome(amount, again, true) : cells;
   }
 
   #fetch(address: string, pool: Pool): void {
