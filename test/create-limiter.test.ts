@@ -7,7 +7,10 @@ import {
   LimiterError,
   type LimiterOptions,
   type Link,
+  lease,
   local,
+  optimistic,
+  sharded,
   tokenBucket,
 } from "../ts/index.ts";
 
@@ -34,6 +37,9 @@ describe("createLimiter says what is wrong with", () => {
       { policy, design: "exact" },
       /^design must be made by local\(\) or exact\(\); got "exact"$/,
     ],
+    ["a policy for a design", { policy, design: policy }, /^design must be made by .*; got an object$/],
+    ["a part of a design", { policy, design: { kind: "local" } }, /^design must be made by/],
+    ["a copy of a design", { ...remote, design: JSON.parse(JSON.stringify(exact())) }, /^design must be made by/],
     ["a design not called", { policy, design: exact }, /^design must be made by .*; got a function$/],
     ["a clock without now", { policy, clock: Date.now }, /^clock must be an object with now\(\)/],
     [
@@ -124,4 +130,10 @@ test("a clock that is set back stands still", () => {
   });
   now = 2000;
   expect(limiter.limitSync("a", { cost: 3 })).toMatchObject({ success: true, remaining: 2, reset: 3000 });
+});
+
+test("a design is what it was checked to be", () => {
+  for (const design of [local(), exact(), lease(), optimistic(), sharded({ shards: 2 })]) {
+    expect(Object.isFrozen(design)).toBe(true);
+  }
 });

@@ -136,18 +136,24 @@ class Queue {
     this.#cancel = this.#ambient.schedule(Math.max(Math.ceil(at - now), 0), () => this.#advance());
   }
 
-  /** Refuses those whose time is over, but for the one whose answer is on its way. */
+  /** Those whose time is over, but for whoever's answer is on its way. */
+  #over(now: number): Waiter[] {
+    const over: Waiter[] = [];
+    this.#earliest = Number.POSITIVE_INFINITY;
+    for (const waiter of this.#waiters) {
+      if (this.#asking.includes(waiter)) continue;
+      if (waiter.deadline > now) this.#earliest = Math.min(this.#earliest, waiter.deadline);
+      else over.push(waiter);
+    }
+    return over;
+  }
+
+  /** Refuses those whose time is over. */
   #expire({ decision, at }: { decision: Decision; at: number }, now: number): void {
     // Whoever stands behind can't be admitted before the one who was refused.
     const { retryAfterMs } = decision;
     const left = retryAfterMs === null ? null : Math.max(1, Math.ceil(retryAfterMs - (now - at)));
-    this.#earliest = Number.POSITIVE_INFINITY;
-    for (const waiter of this.#waiters) {
-      if (this.#asking.includes(waiter)) continue;
-      if (waiter.deadline > now) {
-        this.#earliest = Math.min(this.#earliest, waiter.deadline);
-        continue;
-      }
+    for (const waiter of this.#over(now)) {
       if (waiter === this.#first) this.#askAt = 0;
       this.#waiters.delete(waiter);
       waiter.resolve({ ...decision, retryAfterMs: left });
@@ -156,8 +162,8 @@ class Queue {
 
   /** Asks for the first one, and for all whose time is over while there is nothing to refuse them with. */
   async #ask(first: Waiter, now: number): Promise<void> {
-    const over = this.#refusal || this.#earliest > now ? [] : [...this.#waiters];
-    this.#asking = [first, ...over.filter((waiter) => waiter !== first && waiter.deadline <= now)];
+    this.#asking = [first];
+    if (!this.#refusal && this.#earliest <= now) this.#asking = [first, ...this.#over(now)];
     await Promise.all(this.#asking.map((waiter) => this.#askFor(waiter)));
     this.#asking = [];
     this.#advance();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { commandOf, run, type Scenario, scenarioOf, shrink } from "../../ts/sim/index.ts";
+import { local, strict, tokenBucket } from "../../ts/index.ts";
+import { commandOf, run, type Scenario, scenarioOf, shrink, simulate } from "../../ts/sim/index.ts";
 import { simulatorWith } from "../support/mutant.ts";
 
 const fails = async (scenario: Scenario) => (await run(scenario)).problems.length > 0;
@@ -46,5 +47,20 @@ describe("the simulator", () => {
     expect(await fails(smallest)).toBe(false);
     expect(smallest.faults).toEqual(["ledgerCrashes"]);
     expect(commandOf(smallest)).toMatch(/^npm run sim -- --seed \d+ --design exact .* --faults ledgerCrashes$/);
+  });
+
+  test("judges limiters of their own policies by the whole one", async () => {
+    const whole = tokenBucket({ rate: 100, burst: 100 });
+    const part = tokenBucket({ rate: 100, per: "5s", burst: 20 });
+    const options = {
+      ...{ seed: 1, policies: [whole], design: local(), pops: 5, durationMs: 8000, rttMs: 40, faults: [] },
+      ...{
+        demand: { kind: "steady" as const, load: 3, costMax: 1 },
+        durability: strict(),
+        onUnreachable: "deny" as const,
+      },
+    };
+    expect((await simulate({ ...options, own: [part] })).overshoot).toBeLessThanOrEqual(0);
+    expect((await simulate(options)).overshoot).toBeGreaterThan(100);
   });
 });

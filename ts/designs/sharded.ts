@@ -48,9 +48,8 @@ export function sharded(options: ShardedOptions): LinkedDesign {
   requireOneOf("route", route, ["pinned", "spread"]);
   requireInteger("retries", retries, 0, SHARDS_MAX);
   requireInteger("splitAt", splitAt, 1, 1_000_000);
-  if (isAuto && !isLeased) {
-    throw new RangeError('shards: "auto" needs split: "leased": static parts that change would give tokens twice');
-  }
+  // Static parts that change would give their tokens twice.
+  if (isAuto && !isLeased) throw new RangeError('shards: "auto" needs split: "leased"');
   if (!isAuto && options.splitAt !== undefined) throw new RangeError('splitAt goes with shards: "auto"');
   return made<ShardedDesign>({ kind: "sharded", shards, split, route, retries, splitAt });
 }

@@ -44,11 +44,7 @@ export function slidingWindow(options: SlidingWindowOptions): Policy {
   const room = runsFor(limit, window, resolution);
   if (room > RUNS_MAX) {
     const least = Math.ceil(window / (RUNS_MAX - 1));
-    throw badOption(
-      "resolution",
-      resolution,
-      `at least ${least} ms for a limit of ${limit} in ${window} ms (a key would need ${room} runs)`,
-    );
+    throw badOption("resolution", resolution, `at least ${least} ms for a limit of ${limit} in ${window} ms`);
   }
   const spec = { kind: "slidingWindow", limit, window, resolution } as const;
   return policyFrom(spec, limit, resolution === 1, [limit, window, resolution, room], 3 + 2 * room);
