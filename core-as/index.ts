@@ -6,5 +6,5 @@ export { absorbKey, decideKey, refundKey, seedKeys, shardOfKey } from "./keys";
 export { lendKey, recallKey, spendKey } from "./leases";
 export { growsCheaply } from "./memory";
 export { decide, refund } from "./policy";
-export { allowedNew, deniedNew, openTable } from "./table";
-export { rebaseBucket } from "./token-bucket";
+export { allowedNew as allowed, deniedNew as denied, openTable } from "./table";
+export { rebaseBucket as rebase } from "./token-bucket";

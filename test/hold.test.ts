@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Hold, Policy } from "../ts/contract.ts";
 import { limiterFor } from "../ts/create-limiter.ts";
-import { fixedWindow, LimiterError, slidingWindow, tokenBucket } from "../ts/index.ts";
-import { FakeAmbient } from "./support/fake-ambient.ts";
+import { exact, fixedWindow, LimiterError, slidingWindow, tokenBucket } from "../ts/index.ts";
+import { FakeAmbient, seeded } from "./support/fake-ambient.ts";
+import { memoryLink } from "./support/memory-link.ts";
 
 function setUp(policy: Policy) {
   const ambient = new FakeAmbient(1_700_000_000_000);
@@ -81,6 +82,24 @@ describe("a hold", () => {
     expect(ambient.waiting).toBe(0);
     await expect(limiter.reserve("k", 1, { signal: abort.signal })).rejects.toThrow("aborted");
     expect((await limiter.peek("k")).remaining).toBe(6);
+  });
+
+  test("gives back what is held when the limiter is closed, and keeps no timer", async () => {
+    const ambient = new FakeAmbient(1_700_000_000_000);
+    const link = memoryLink();
+    const policy = tokenBucket({ rate: 1, per: "1d", burst: 20 });
+    const make = (at: FakeAmbient) => limiterFor(at)({ policy, design: exact(), link, onUnreachable: "deny" });
+    const limiter = make(ambient);
+    const holds = await Promise.all([3, 4, 5].map((estimate) => limiter.reserve("k", estimate)));
+    expect(await holds[0]?.commit(3)).toBe(3);
+    await limiter.close();
+    expect(ambient.waiting).toBe(0);
+    // Another process, with an id of its own.
+    const other = make(new FakeAmbient(1_700_000_000_000, seeded(2)));
+    expect((await other.peek("k")).remaining).toBe(17);
+    // Whoever comes now finds it settled.
+    expect(await holds[1]?.commit(4)).toBe(0);
+    await expect(limiter.reserve("k", 1)).rejects.toThrow(/is closed/);
   });
 
   test("says what is wrong with its numbers", async () => {

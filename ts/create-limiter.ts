@@ -37,7 +37,7 @@ export function limiterFor(ambient: Ambient): CreateLimiter {
     if (typeof name !== "string" || name === "") throw badOption("name", name, "a non-empty string");
     if (!isMade(design)) throw badOption("design", design, "made by local() or exact()");
     if (clock !== undefined && typeof clock?.now !== "function") {
-      throw badOption("clock", clock, "an object with now(), epoch ms");
+      throw badOption("clock", clock, "an object with now()");
     }
     const policies = policiesOf("policy", options.policy);
     // A clock for tests is also the one that waits are measured by.

@@ -4,10 +4,15 @@ import { requireInteger, requireKnown } from "./errors.ts";
 import { toMs } from "./policies/duration.ts";
 import type { Taken, TakeSource, Takes } from "./takes.ts";
 
-/** Takes `estimate` tokens, to be settled later. @throws {RangeError} bad key, estimate or option */
+/**
+ * Takes `estimate` tokens, to be settled later.
+ * @param open  has the hold in it while it holds them
+ * @throws {RangeError} bad key, estimate or option
+ */
 export async function reserveFrom(
   source: TakeSource,
   takes: Takes,
+  open: Set<Hold>,
   key: Key,
   estimate: number,
   options: ReserveOptions = {},
@@ -17,7 +22,7 @@ export async function reserveFrom(
   requireInteger("estimate", estimate, 1, Number.MAX_SAFE_INTEGER);
   options.signal?.throwIfAborted();
   const taken = await takes.take(key, estimate);
-  return new OpenHold(source, key, estimate, taken, ttlMs, options.signal);
+  return new OpenHold(source, open, key, estimate, taken, ttlMs, options.signal);
 }
 
 class OpenHold implements Hold {
@@ -25,12 +30,21 @@ class OpenHold implements Hold {
   readonly #source: TakeSource;
   readonly #key: Key;
   readonly #taken: Taken;
+  /** Ends what goes on while tokens are held; called once. */
   readonly #stop: () => void = () => {};
   /** Tokens still held; none once they were given back because nobody came in time. */
   #held: number;
   #settled: Promise<number> | undefined;
 
-  constructor(source: TakeSource, key: Key, estimate: number, taken: Taken, ttlMs: number, signal: Abort | undefined) {
+  constructor(
+    source: TakeSource,
+    open: Set<Hold>,
+    key: Key,
+    estimate: number,
+    taken: Taken,
+    ttlMs: number,
+    signal: Abort | undefined,
+  ) {
     this.#source = source;
     this.#key = key;
     this.#taken = taken;
@@ -45,9 +59,12 @@ class OpenHold implements Hold {
     const abort = () => void this.release().catch(() => {});
     const cancel = source.ambient.schedule(ttlMs, () => void this.#expire().catch(() => {}));
     signal?.addEventListener("abort", abort);
+    open.add(this);
     this.#stop = () => {
+      open.delete(this);
       cancel();
       signal?.removeEventListener("abort", abort);
+      taken.close();
     };
     if (signal?.aborted) abort();
   }
@@ -63,9 +80,8 @@ class OpenHold implements Hold {
   }
 
   async #settle(actual: number): Promise<number> {
-    this.#stop();
     const held = this.#held;
-    if (held > 0) this.#taken.close();
+    if (held > 0) this.#stop();
     if (actual > held) return held + (await this.#takeMore(actual - held));
     return held - (await this.#taken.giveBack(held - actual));
   }
@@ -74,7 +90,7 @@ class OpenHold implements Hold {
   async #expire(): Promise<void> {
     const held = this.#held;
     this.#held = 0;
-    this.#taken.close();
+    this.#stop();
     await this.#taken.giveBack(held);
   }
 

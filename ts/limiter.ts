@@ -32,6 +32,7 @@ export abstract class KeyedLimiter implements Limiter {
   readonly ambient: Ambient;
   readonly #takes = new Takes(this);
   readonly #waiting = new WaitingRoom(this, this.#takes);
+  readonly #holds = new Set<Hold>();
   #closed = false;
   #last = 0;
 
@@ -63,7 +64,7 @@ export abstract class KeyedLimiter implements Limiter {
   }
 
   reserve(key: Key, estimate: number, options?: ReserveOptions): Promise<Hold> {
-    return reserveFrom(this, this.#takes, key, estimate, options);
+    return reserveFrom(this, this.#takes, this.#holds, key, estimate, options);
   }
 
   bounds(options: BoundsOptions = {}): Bounds {
@@ -74,8 +75,11 @@ export abstract class KeyedLimiter implements Limiter {
   }
 
   async close(): Promise<void> {
+    // They ask for it before this returns, and so before it is closed.
+    const released = [...this.#holds].map((hold) => hold.release().catch(() => {}));
     this.#closed = true;
     this.#waiting.close();
+    await Promise.all(released);
   }
 
   protected assertOpen(): void {

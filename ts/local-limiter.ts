@@ -71,8 +71,9 @@ export class TableLimiter extends KeyedLimiter implements LocalLimiter {
   }
 
   override async close(): Promise<void> {
+    const closing = super.close();
     this.#opened = undefined;
-    await super.close();
+    await closing;
   }
 
   /** Every other PoP admits as much again; a crash forgets what was used. */

@@ -12,7 +12,7 @@ export interface CoreExports {
   alloc(cells: number): number;
   decide(kind: number, policy: number, state: number, out: number, now: number, cost: number, commit: number): number;
   refund(kind: number, policy: number, state: number, now: number, count: number): void;
-  rebaseBucket(policy: number, state: number, elapsedMs: number): void;
+  rebase(policy: number, state: number, elapsedMs: number): void;
 
   readonly callAt: Global;
   openTable(kind: number, cells: number, keysMax: number, whenFull: number): number;
@@ -24,8 +24,8 @@ export interface CoreExports {
   decideBatch(count: number, now: number, mode: number): number;
   readonly held: Global;
   readonly evicted: Global;
-  readonly deniedNew: Global;
-  readonly allowedNew: Global;
+  readonly denied: Global;
+  readonly allowed: Global;
 
   lendKey(form: number, tokens: number, end: number, low: number, whole: number): number;
   spendKey(form: number, now: number, cost: number): number;

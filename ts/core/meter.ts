@@ -42,7 +42,7 @@ export class Meter {
     if (state) this.#view.set(state.cells, stateAt);
     // A bucket's numbers count from its last change; a window's are absolute.
     const relative = policy.kind === "tokenBucket";
-    if (relative && state) this.#core.rebaseBucket(this.#policyAt, this.#stateAt, Math.max(now - state.at, 0));
+    if (relative && state) this.#core.rebase(this.#policyAt, this.#stateAt, Math.max(now - state.at, 0));
     this.#at = now;
     this.#now = relative ? 0 : now;
   }

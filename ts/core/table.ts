@@ -40,10 +40,10 @@ const MEMORY_BYTES_MAX = 2 ** 32;
  * Bytes that a key takes at most once there are thousands: an entry of 16 bytes (a window: 24)
  * in pages that are never less than 60 % full, and a sliding window's runs.
  */
-export function keyBytesMost(policy: Policy): number {
-  const bucket = policy.kind === "tokenBucket";
-  const runs = policy.kind === "slidingWindow" ? 8 * policy.stateCells : 0;
-  return Math.ceil((bucket ? 16 : 24) / 0.6) + runs;
+export function keyBytesMost({ stateCells }: Policy): number {
+  // A bucket's state is one number and a fixed window's two; a sliding window's is beside the table.
+  const runs = stateCells > 2 ? 8 * stateCells : 0;
+  return Math.ceil((stateCells > 1 ? 24 : 16) / 0.6) + runs;
 }
 
 /** Keys that fit into the memory that an instance can have, 4 GiB. */
@@ -136,8 +136,8 @@ export class Table implements KeyTable {
       keys: this.#core.held.value,
       maxKeys: this.#maxKeys,
       bytes: this.#core.memory.buffer.byteLength,
-      deniedNew: this.#core.deniedNew.value,
-      allowedNew: this.#core.allowedNew.value,
+      deniedNew: this.#core.denied.value,
+      allowedNew: this.#core.allowed.value,
       evicted: this.#core.evicted.value,
     };
   }

@@ -18,7 +18,7 @@ export function parsePolicy(text: string): Policy {
     if (part.trim() === "") continue;
     const [name, value, more] = part.split("=").map((side) => side.trim());
     if (!name || !value || more !== undefined) throw badOption("policy", text, EXAMPLE);
-    if (spec.has(name)) throw new RangeError(`policy names "${name}" twice: ${JSON.stringify(text)}`);
+    if (spec.has(name)) throw new RangeError(`policy names "${name}" twice`);
     spec.set(name, /^\d+$/.test(value) ? Number(value) : value);
   }
   return policyOf(Object.fromEntries(spec) as unknown as PolicySpec);
