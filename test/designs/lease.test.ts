@@ -22,6 +22,7 @@ class World {
   readonly #durability: Durability;
   #keeper: Keeper;
   cut = false;
+  rttMs = 10;
   /** Work that is to outlive the request that began it, where requests end. */
   kept: Promise<unknown>[] | null = null;
 
@@ -46,14 +47,21 @@ class World {
       durability: this.#durability,
       ask: async (address, request) => {
         this.requests.push(request);
-        await new Promise<void>((resolve) => this.ambient.schedule(10, resolve));
+        await new Promise<void>((resolve) => this.ambient.schedule(this.rttMs, resolve));
         if (this.cut) throw new Error("cut");
         return this.#keeper.ask(address, request);
       },
     };
     const { kept } = this;
     if (kept) link.outlive = (work) => void kept.push(work);
-    return limiterFor(ambient)({ policy, name: "l", design: lease(rest), link, onUnreachable, deadline: 200 });
+    return limiterFor(ambient)({
+      policy,
+      name: "l",
+      design: lease(rest),
+      link,
+      onUnreachable,
+      deadline: 20 * this.rttMs,
+    });
   }
 
   async decide(promise: Promise<{ success: boolean; source: string; remaining: number }>) {
@@ -251,10 +259,12 @@ test("no token is lost, whoever stops asking and whenever, or closes the limiter
   const call = fc.record({ key: fc.nat(2), cost: fc.integer({ min: 1, max: 3 }), gapMs: fc.nat(2500) });
   const calls = fc.array(call, { minLength: 1, maxLength: 20 });
   const blocks = fc.constantFrom(8, 30, "adaptive" as const);
+  const ways = fc.constantFrom({ rttMs: 10, ttl: "2s" }, { rttMs: 10, ttl: 500 }, { rttMs: 200, ttl: 500 });
   await fc.assert(
-    fc.asyncProperty(calls, blocks, fc.boolean(), async (calls, block, closes) => {
+    fc.asyncProperty(calls, blocks, ways, fc.boolean(), async (calls, block, { rttMs, ttl }, closes) => {
       const world = new World();
-      const limiter = world.limiter({ block, ttl: "2s" });
+      world.rttMs = rttMs;
+      const limiter = world.limiter({ block, ttl });
       const made: Promise<Decision>[] = [];
       for (const { key, cost, gapMs } of calls) {
         made.push(limiter.limit(`k${key}`, { cost }));
@@ -271,7 +281,7 @@ test("no token is lost, whoever stops asking and whenever, or closes the limiter
         );
       for (const key of [0, 1, 2]) {
         const peeked = world.limiter().peek(`k${key}`);
-        await world.ambient.pass(100);
+        await world.ambient.pass(2 * rttMs);
         const { remaining } = await peeked;
         expect(remaining).toBe(100 - costs(key, ({ success }) => success));
       }
