@@ -86,24 +86,6 @@ describe("calls on one key", () => {
     expect(courier.lastErrorOf("a")).toMatchObject({ message: "the binding is gone" });
   });
 
-  test("are not sent again once the way is closed", async () => {
-    const ambient = new FakeAmbient();
-    let asked = 0;
-    const courier = courierOver(async () => {
-      asked++;
-      throw new Error("cut");
-    }, ambient);
-    const call = courier.send("a", 0, 1);
-    await ambient.pass(900);
-    const closing = courier.close();
-    await ambient.pass(100);
-    await closing;
-    expect(await call).toBeNull();
-    const before = asked;
-    await ambient.pass(10_000);
-    expect(asked).toBe(before);
-  });
-
   test("are turned away when too many wait, and counted", async () => {
     const ambient = new FakeAmbient();
     const courier = courierOver(() => new Promise(() => {}), ambient);

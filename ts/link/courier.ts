@@ -120,8 +120,6 @@ export class Courier {
         };
       });
     }
-    // No retry that is due finds its batch under way.
-    for (const lane of this.#lanes.values()) lane.flight = null;
     this.#lanes.clear();
   }
 
